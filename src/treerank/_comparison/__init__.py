@@ -1,1 +1,1 @@
-"""Compare: models on the same folds, and two samples by how well a model tells them apart."""
+"""Comparisons: of models on the same folds, and of two samples by a model that separates them."""

@@ -1,4 +1,4 @@
-"""Compare: several models on one table, on the same held-out rows."""
+"""The function compare: several models on the same held-out rows of one table."""
 
 from __future__ import annotations
 
@@ -43,50 +43,51 @@ def compare(
     n_jobs: int | None = None,
     random_state: RandomStateLike = None,
 ) -> Comparison:
-    """Compare ranking models on your own data by cross-validated AUC (VUS beyond two classes).
+    """Compare ranking models on your own data by cross-validated AUC (VUS if over two classes).
 
-    All models are trained and tested on the same folds. A model's figure is the mean over
-    the folds; scores are compared within a fold only, since those of two fits need not have
-    one scale. Folds share most of their training rows, so that a plain t interval over them is
-    too narrow: the variance is therefore multiplied by ``1 / J + n_test / n_train`` instead of
-    ``1 / J`` for J folds, which allows for that [1]_. It covers new rows *and* new training
-    samples, unlike DeLong's test on pooled scores, which takes the fitted models as given.
-    The same holds for the paired differences from the baseline; their p-values are also given
-    adjusted by Holm's method, for all models being looked at together.
+    All models are trained and tested on the same folds. The result of a model is the mean over
+    the folds; scores are only compared within a fold, since the scores of two fits need not have
+    the same scale. Folds share most of their training rows, so a plain t interval over the folds
+    is too narrow. Therefore, the variance is multiplied by ``1 / J + n_test / n_train`` instead
+    of ``1 / J`` for J folds [1]_. The interval accounts for new rows *and* new training samples,
+    unlike DeLong's test on pooled scores, which takes the fitted models as given. The same holds
+    for the paired differences from the baseline. Their p-values are also adjusted by Holm's
+    method, since several models are compared at once.
 
     Parameters
     ----------
     estimators : dict or list of (name, estimator)
-        Classifiers or rankers; each is cloned. A score is what `score_samples` says, else
-        `decision_function`, else `predict_proba`: its last column or, beyond two classes, the
-        expected class number. For regressors it is `predict`.
+        Classifiers or rankers; each is cloned. Scores are taken from `score_samples`; from
+        `predict` for regressors; from `decision_function` for two classes; or else from
+        `predict_proba`, as its last column or, with more than two classes, as the expected class
+        number.
     X : array-like or data frame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
-        Labels; the order of ordered categories, else of the values, is the ranking, best last.
-        The models see the number of the class, from 0.
+        Labels. Classes are ranked in the order of ordered categories, or else of the values, best
+        last. The models are fitted to class numbers, starting at 0.
     cv : int or cross-validation splitter, default=10
-        Number of stratified folds, or an object of scikit-learn that makes them.
+        Number of stratified folds, or a cross-validation splitter of scikit-learn.
     n_repeats : int, default=1
-        How often the rows are divided into folds, where `cv` is a number.
+        Number of times that the rows are divided into folds, if `cv` is an integer.
     groups : array-like of shape (n_samples,), optional
-        Rows of one group, such as a customer, stay in one fold: a model is tested on groups that it
-        has not seen.
+        Rows of one group, such as a customer, stay in one fold, so that models are tested on
+        unseen groups.
     time : array-like of shape (n_samples,), optional
-        Dates or numbers. The rows are cut into ``cv + 1`` blocks in order of time; a model is
-        trained on all blocks before one and tested on it, as it would be used. Equal times stay
-        together.
+        Dates or numbers. The rows are divided into ``cv + 1`` blocks in order of time. Each block
+        but the first is a test set, and the training set is all blocks before it, as when a model
+        is in use. Rows of equal time stay together.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the rows, in fitting and in measuring.
+        Weights of the rows, for fitting and for measuring.
     label_order : array-like, optional
         Every class once, worst first.
     baseline : str, optional
-        The model that the others are compared with: a name, or "best" for the one of the
-        highest mean. By default the first. A best one chosen on the same folds looks better
+        The model that the others are compared with: a name, or "best" for the one with the
+        highest mean. By default the first. A best model chosen on the same folds looks better
         than it is.
     level : float, default=0.95
         Confidence level of the intervals.
     n_jobs : int, optional
-        Fits that run at once (joblib). Times are best measured with 1.
+        Number of fits that run in parallel (joblib). For measuring times, use 1.
     random_state : int, RandomState or None, default=None
         Seed of the folds; None means 0. The models keep their own seeds.
 
@@ -152,7 +153,7 @@ class _Data(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """One model on one fold."""
+    """Result of one model on one fold."""
 
     quality: float
     fit_time: float
@@ -181,7 +182,7 @@ def _n_rows(X: Any) -> int:
 
 
 def _run(name: str, model: Any, data: _Data, fold: Fold, number: int, n_folds: int) -> _Outcome:
-    """Fit and judge one model on one fold; an error names both."""
+    """Fit and evaluate one model on one fold; an error names both."""
     try:
         return _fit_and_judge(model, data, fold)
     except Exception as error:

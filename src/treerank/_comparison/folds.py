@@ -1,4 +1,4 @@
-"""Folds of `compare`: stratified, by groups that stay whole, or forward in time."""
+"""Folds of `compare`: stratified, by group, or forward in time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def make_folds(
     groups: ArrayLike | None = None,
     time: Any = None,
 ) -> list[Fold]:
-    """Training and test rows of each fold; every class is in both."""
+    """Return training and test rows of each fold. Every class occurs in both."""
     repeats = check_integer("n_repeats", n_repeats, 1) or 1
     given = _codes("groups", groups, len(labels))
     when = _codes("time", time, len(labels))
@@ -43,7 +43,7 @@ def make_folds(
 
 
 def _codes(name: str, values: Any, n_rows: int) -> NDArray[np.intp] | None:
-    """Number of each row's value, in the order of the values."""
+    """Return the index of each row's value among the sorted distinct values."""
     if values is None:
         return None
     found = np.asarray(values)
@@ -78,7 +78,7 @@ def _stratified(
 def _whole_groups(
     groups: NDArray[np.intp], labels: NDArray[np.intp], cv: int, seed: int
 ) -> list[Fold]:
-    """Stratified folds, as far as that goes with groups that stay together."""
+    """Return folds that keep groups together, and are stratified as far as possible."""
     n_groups = int(groups.max()) + 1
     if n_groups < cv:
         raise ValueError(f"Got cv={cv} and {n_groups} groups; expected at least one per fold.")
@@ -87,7 +87,7 @@ def _whole_groups(
 
 
 def _forward(when: NDArray[np.intp], cv: int) -> list[Fold]:
-    """Learn from all that came before a block, judge on the block; equal times stay together."""
+    """Train on all rows before a block, test on the block. Rows of equal time stay together."""
     n_times = int(when.max()) + 1
     if n_times < cv + 1:
         raise ValueError(
@@ -95,7 +95,7 @@ def _forward(when: NDArray[np.intp], cv: int) -> list[Fold]:
             "block is only learned from."
         )
     seen = np.cumsum(np.bincount(when)) / len(when)
-    # Each block ends where it comes nearest to its share of the rows that are left.
+    # Each block ends where its size is nearest to an equal share of the remaining rows.
     block = np.zeros(n_times, dtype=np.intp)
     last, done = -1, 0.0
     for k in range(cv):
@@ -124,7 +124,7 @@ def _folds_of_splitter(
 
 
 def _check_classes(folds: list[Fold], labels: NDArray[np.intp], classes: NDArray[Any]) -> None:
-    """Refuse folds that lack a class on either side."""
+    """Raise if a class is missing in the training or test rows of a fold."""
     for k, parts in enumerate(folds):
         for part, kind in zip(parts, ("train", "test"), strict=True):
             if len(np.unique(labels[part])) < len(classes):

@@ -1,4 +1,4 @@
-"""Comparison: what `compare` found, as numbers and as a table."""
+"""The class Comparison: the result of `compare`, as numbers and as a table."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models measured on the same folds; made by :func:`compare`.
+    """Performance of models on the same folds; the result of :func:`compare`.
 
-    Printed, it is a table: the best model first.
+    It prints as a table, the best model first.
 
     Attributes
     ----------
     names : list of str
-        The models, in the order given.
+        The models, in the given order.
     metric : str
-        "AUC", or "VUS" beyond two classes.
+        "AUC", or "VUS" for more than two classes.
     fold_scores : array of shape (n_models, n_folds)
         AUC or VUS of each model in each fold.
     fit_times, score_times : array of shape (n_models, n_folds)
-        Seconds.
+        In seconds.
     folds : list of arrays
-        The rows that each fold was measured on.
+        The test rows of each fold.
     held_out : dict
-        By name, the scores of these rows, fold by fold; comparable within a fold only.
+        By name, the scores of the test rows of each fold; comparable within a fold only.
     overlap : float
-        Rows measured on, over rows learned from: how far the folds are from independent.
+        Mean ratio of test rows to training rows, which accounts for the dependence of the folds.
     smallest_class : float
         Effective number of rows of the smallest class.
     baseline : str or None
@@ -70,15 +70,16 @@ class Comparison:
         return self.baseline or self.names[0]
 
     def columns(self) -> dict[str, Any]:
-        """Return the table, column by column, models in the order given.
+        """Return the table as a dict of columns, with the models in the given order.
 
         Returns
         -------
         dict
-            `model`, the mean (`auc` or `vus`) with `lower` and `upper` limit; `difference` from
+            `model`; the mean (`auc` or `vus`) with `lower` and `upper` limit; `difference` from
             the baseline with its limits, `p_value` and `p_adjusted` (Holm), NaN for the baseline
-            itself; the limits are adjusted as the p-values are, so that 0 lies outside exactly
-            when `p_adjusted < 1 - level`; mean `fit_seconds` and `score_seconds` of a fold.
+            itself; mean `fit_seconds` and `score_seconds` of a fold. The limits of the difference
+            are adjusted like the p-values, so they exclude 0 exactly if
+            `p_adjusted < 1 - level`.
         """
         means = self.mean
         reference = self.names.index(self.reference)
@@ -91,7 +92,7 @@ class Comparison:
         models = range(len(self.names))
         p_values = np.array([self._difference(i, reference, self.level)[3] for i in models])
         adjusted, times = holm_factors(p_values)
-        # What multiplies a p-value divides the chance that the interval misses.
+        # The factor of a p-value divides the error probability of the interval.
         found = np.array(
             [self._difference(i, reference, 1 - (1 - self.level) / times[i]) for i in models]
         )
@@ -110,14 +111,14 @@ class Comparison:
         }
 
     def _spread(self, values: FloatArray) -> Spread:
-        """Corrected variance of a mean over folds that share training rows."""
+        """Standard error of a mean over folds, corrected for shared training rows."""
         variance = np.var(values, ddof=1) * (1 / len(values) + self.overlap)
         return Spread(float(np.sqrt(variance)), len(values) - 1.0, self.smallest_class)
 
     def _difference(
         self, model: int, reference: int, level: float
     ) -> tuple[float, float, float, float]:
-        """Difference from the reference, its limits and its p-value."""
+        """Return the difference from the reference, its limits and its p-value."""
         if model == reference:
             return 0.0, np.nan, np.nan, np.nan
         gaps = self.fold_scores[model] - self.fold_scores[reference]
@@ -145,7 +146,7 @@ class Comparison:
         Parameters
         ----------
         times : bool, default=True
-            Show how long a fit took.
+            Show the duration of a fit.
         """
         table = self.columns()
         order = np.argsort(-self.mean, kind="stable")
@@ -190,7 +191,7 @@ def holm(p_values: FloatArray) -> FloatArray:
 
 
 def holm_factors(p_values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Holm's step-down adjustment, and what it multiplies each p-value by; NaN stays NaN."""
+    """Holm's step-down adjustment, and its factor for each p-value; NaN stays NaN."""
     adjusted, times = np.full(len(p_values), np.nan), np.ones(len(p_values))
     order = np.argsort(p_values)[: int(np.isfinite(p_values).sum())]
     factors = np.arange(len(order), 0, -1)

@@ -1,4 +1,4 @@
-"""Two-sample test: do two samples come from one distribution? Learn to rank, and see."""
+"""Two-sample test by learning to rank: whether two samples have the same distribution."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from treerank._treerank import TreeRank
 from treerank.metrics import AucInterval, auc_interval
 from treerank.plots._scores import ranking_scores
 
-LEAST_ROWS = 4  # two to learn from, two to test on
+LEAST_ROWS = 4  # two for training, two for the test
 
 
 @dataclass(frozen=True)
 class TwoSampleResult:
-    """What :func:`two_sample_test` found.
+    """Result of :func:`two_sample_test`.
 
     Attributes
     ----------
     statistic : float
-        Mann-Whitney's U of the second sample's scores, on the test half.
+        Mann-Whitney's U of the scores of the second sample, on the test half.
     pvalue : float
-        Chance of so large a U if both samples come from one distribution.
+        Probability of a U at least this large if both samples come from the same distribution.
     auc : float
-        Chance that the learned score ranks a row of `y` above a row of `x`: how far the
-        samples can be told apart, 1/2 for not at all.
+        Probability that the learned score ranks a row of `y` above a row of `x`: how well the
+        samples can be separated, 1/2 meaning not at all.
     interval : AucInterval
         Confidence interval of that AUC.
     model : estimator
-        The ranking rule, which says in what the samples differ.
+        The fitted ranking model, which shows how the samples differ.
     """
 
     statistic: float
@@ -62,21 +62,21 @@ def two_sample_test(
 ) -> TwoSampleResult:
     """Test whether two samples come from the same distribution, in any dimension.
 
-    One half of the rows serves to learn a score that ranks rows of `y` above rows of `x`;
-    on the other half the ranks of the two samples are compared by the Wilcoxon
-    (Mann-Whitney) test [1]_. A score learned on other rows is a fixed one, so the test
-    keeps its level however the score was learned; the better it ranks, the more power the
-    test has.
+    On one half of the rows, a score is learned that ranks rows of `y` above rows of `x`;
+    on the other half, the ranks of the two samples are compared by the Wilcoxon
+    (Mann-Whitney) test [1]_. Given its training rows, the score is a fixed function, so the
+    test keeps its level however the score was learned; the better it ranks, the more power
+    the test has.
 
     Parameters
     ----------
     x, y : array-like or data frame of shape (n_samples, n_features)
         The two samples, with the same columns; one-dimensional arrays have one feature.
     estimator : ranking model or classifier, optional
-        By default ``TreeRank(pruning=None)``: a pruned tree has no strata left to compare
-        where the difference is small.
+        By default ``TreeRank(pruning=None)``: if the difference is small, a pruned tree has
+        only one stratum, and nothing to compare.
     test_size : float, default=0.5
-        Share of the rows that the test is made on.
+        Share of the rows that are used for the test.
     level : float, default=0.95
         Confidence level of the interval of the AUC.
     random_state : int, RandomState or None, default=None
@@ -113,7 +113,7 @@ def two_sample_test(
     scores = ranking_scores(model, take_rows_of(rows, test))
     interval = auc_interval(labels[test], scores, level=level)
     first, second = scores[labels[test] == 0], scores[labels[test] == 1]
-    if np.ptp(scores) == 0:  # no rank differs, and no test is needed
+    if np.ptp(scores) == 0:  # all scores are tied: no test is needed
         statistic, pvalue = len(first) * len(second) / 2, 1.0
     else:
         statistic, pvalue = mannwhitneyu(
@@ -124,12 +124,12 @@ def two_sample_test(
 
 
 def _all_differ(scores: NDArray[np.float64]) -> bool:
-    """Whether the exact distribution of U holds, which knows no ties."""
+    """Whether there are no ties, as the exact distribution of U requires."""
     return len(np.unique(scores)) == len(scores)
 
 
 def _join_samples(x: Any, y: ArrayLike) -> tuple[Any, NDArray[np.intp]]:
-    """All rows, and 0 for those of x, 1 for those of y."""
+    """Return all rows, and 0 for those of x, 1 for those of y."""
     frames = [frame for sample in (x, y) if (frame := open_frame(sample)) is not None]
     if len(frames) == 2:
         if frames[0].columns != frames[1].columns:
@@ -166,7 +166,7 @@ def _as_matrix(sample: Any) -> NDArray[Any]:
 def _split(
     labels: NDArray[np.intp], test_size: float, seed: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to learn from and rows to test on, with two of each sample at least in both."""
+    """Return training rows and test rows, with at least two of each sample in both."""
     parts: list[list[NDArray[np.intp]]] = [[], []]
     for sample in (0, 1):
         rows = np.flatnonzero(labels == sample)

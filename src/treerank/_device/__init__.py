@@ -1,1 +1,1 @@
-"""Work on a CUDA device: kernels as text, compiled at first use, memory and launches."""
+"""CUDA devices: memory, launches, and kernels that are compiled at first use."""

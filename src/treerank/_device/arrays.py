@@ -1,4 +1,4 @@
-"""Arrays of other libraries that are in the memory of a device already."""
+"""Arrays of other libraries that are already in the memory of a device."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from treerank._device.device import Device
 
-CUDA_TYPES = (2, 13)  # of DLPack: memory of a GPU, or managed by it
+CUDA_TYPES = (2, 13)  # DLPack device types: memory of a GPU, or managed memory
 DLPACK_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
-STREAM_HERE = 2  # that other libraries are to wait for
+STREAM_HERE = 2  # the per-thread default stream, with which other libraries synchronize
 
 
 class DeviceArray(NamedTuple):
-    """Where an array is on the device, and who holds it."""
+    """Location of an array on the device, and the object that owns it."""
 
     address: int
     shape: tuple[int, ...]
@@ -26,7 +26,7 @@ class DeviceArray(NamedTuple):
 
     @property
     def n_bytes(self) -> int:
-        """Bytes from its first number on."""
+        """Bytes from the first to the last element."""
         ends = [
             (n - 1) * stride for n, stride in zip(self.shape, self.strides, strict=True) if n > 0
         ]
@@ -34,7 +34,7 @@ class DeviceArray(NamedTuple):
 
 
 def is_on_device(array: Any) -> bool:
-    """Whether an array says that it is in a GPU's memory."""
+    """Whether an array declares to be in the memory of a GPU."""
     if isinstance(array, np.ndarray):
         return False
     if hasattr(array, "__cuda_array_interface__"):
@@ -44,7 +44,7 @@ def is_on_device(array: Any) -> bool:
 
 
 def open_array(device: Device, array: Any) -> DeviceArray:
-    """Find an array by its CUDA array interface, or else by DLPack, without a copy."""
+    """Locate an array by its CUDA array interface, or else by DLPack, without a copy."""
     interface = getattr(array, "__cuda_array_interface__", None)
     if interface is None:
         return _by_dlpack(array)
@@ -56,7 +56,7 @@ def open_array(device: Device, array: Any) -> DeviceArray:
 
 
 def read_array(device: Device, array: Any) -> NDArray[Any]:
-    """Copy an array from the device."""
+    """Copy an array from the device to the host."""
     there = open_array(device, array)
     if min(there.shape, default=1) == 0:
         return np.empty(there.shape, dtype=there.dtype)

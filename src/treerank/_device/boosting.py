@@ -1,6 +1,6 @@
-"""Rounds of boosting on a device: its gradients, histograms, cuts, partitions and scores.
+"""Boosting rounds on a device: gradients, histograms, cuts, partitions and scores.
 
-What comes back are the cuts; which nodes are open, and what becomes of their cuts, the core says.
+Only the cuts are copied back. The core decides which nodes are open and which cuts are used.
 """
 
 from __future__ import annotations
@@ -51,40 +51,40 @@ GROUP = np.dtype(
 DERIVATIVES = np.dtype(_whole_numbers("first", "second", "scores", "labels"))
 
 COUNT_THREADS, PARTITION_THREADS, SEARCH_THREADS, THREADS = 768, 256, 512, 256
-MOST_COUNTED_ROWS = 2**16  # of a block: halves of numbers add up in 32 bits
+MOST_COUNTED_ROWS = 2**16  # per block, so that sums of 16-bit halves fit into 32 bits
 LEAST_COUNTED_ROWS = 2**11
 ROWS_PER_BLOCK = 2**14
 SHARED_BYTES = 96 * 1024  # of counters
 CHUNK_BYTES = 16  # of a row's codes that are read at once
-MOST_STARTS = 512  # codes of the chunks of a group
-BLOCKS_PER_PROCESSOR = 8  # to share out the rows that are counted
-HISTOGRAM_BYTES = 2**29  # of nodes that are looked at together, about
-FREE_LEVELS = 7  # codes of a category that are believed as they are
+MOST_STARTS = 512  # codes in the chunks of a group
+BLOCKS_PER_PROCESSOR = 8  # among which the counted rows are divided
+HISTOGRAM_BYTES = 2**29  # of nodes that are searched together, approximately
+FREE_LEVELS = 7  # levels of a category with at most this many codes are not shrunk
 
 
 class Units(NamedTuple):
-    """What 1 stands for in rounded gradients and curvatures; 0 where all of them are 0."""
+    """The unit of rounded gradients and hessians; 0 if all of them are 0."""
 
     gradient: float
     hessian: float
 
 
 class Groups(NamedTuple):
-    """Features that are counted together, and whether their counters fit shared memory."""
+    """Features that are counted together, and whether their counters fit into shared memory."""
 
     groups: NDArray[Any]  # GROUP
-    starts: NDArray[np.int32]  # of the bins of each code of a row's chunks, group by group
+    starts: NDArray[np.int32]  # first bin for each code of a row's chunks, by group; -1: none
     is_shared: bool
     shared_bytes: int
 
 
 def memory_of(n_rows: int) -> int:
-    """Bytes that boosting takes beside the codes of the rows."""
+    """Bytes that boosting needs in addition to the codes of the rows."""
     return 48 * n_rows + HISTOGRAM_BYTES
 
 
 class DeviceBoosting:
-    """The table, the scores and the rows of one tree after another."""
+    """The table, the scores, and the rows of the tree that is being grown."""
 
     def __init__(self, table: DeviceTable, scores: FloatArray) -> None:
         self.table, self.device = table, table.device
@@ -93,10 +93,10 @@ class DeviceBoosting:
         self.gradients = device.empty(8 * n)
         self.rows = [device.empty(4 * n) for _ in range(4)]
         self.largest = device.empty(24)
-        self.given: list[Memory] = []  # derivatives that the host computes
+        self.given: list[Memory] = []  # derivatives computed by the host
         self.histograms = _Histograms(table)
         self.blocks = min(-(-n // THREADS), 8 * device.n_processors)
-        self.n_searched = 4 * device.n_processors  # nodes at once
+        self.n_searched = 4 * device.n_processors  # nodes searched at once
         has_levels = bool(table.features.categorical.any())
         warps = self.n_searched * SEARCH_THREADS // 32
         self.levels = device.empty(LEVELS_BYTES * warps) if has_levels else None
@@ -111,11 +111,11 @@ class DeviceBoosting:
         self.boosting["stride"] = table.stride
 
     def read_scores(self, scores: FloatArray) -> None:
-        """Copy the scores of all rows to an array."""
+        """Copy the scores of all rows to a host array."""
         self.device.read(self.scores, scores)
 
     def round_gradients(self, given: tuple[FloatArray, FloatArray] | None, bits: int) -> Units:
-        """Set the gradients of all rows, from given derivatives or the logistic loss."""
+        """Compute the rounded gradients of all rows, from `given` or from the logistic loss."""
         table, device, launch = self.table, self.device, self.table.kernels.launch
         derivatives = np.zeros(1, dtype=DERIVATIVES)
         if given is None:
@@ -151,7 +151,7 @@ class DeviceBoosting:
         units: Units,
         scale: float,
     ) -> Any:
-        """Grow a tree on the drawn rows and features; the tuple of the core."""
+        """Grow a tree on the drawn rows and features. Return it as the core's tuple."""
         n_rows, features, boosting = self._place_rows(drawn), self.table.features, self.boosting
         offsets = np.cumsum([0, *features.n_codes[chosen]]).astype(np.int32)
         size = int(offsets[-1])
@@ -187,7 +187,7 @@ class DeviceBoosting:
         return n
 
     def add_steps(self, growth: _core.BoostedGrowth) -> None:
-        """Add the values of the last tree to the scores of the rows that it was grown on."""
+        """Add the values of the last tree to the scores of its training rows."""
         steps = growth.steps().view(STEP).reshape(-1)
         if not len(steps):
             return
@@ -209,7 +209,7 @@ class DeviceBoosting:
             )  # fmt: skip
 
     def row_blocks(self) -> Iterator[None]:
-        """Set which codes the kernels read: one block of the rows after another."""
+        """Make the kernels read one block of rows after another."""
         for block in self.table.blocks():
             self.boosting["codes"] = block.codes
             self.boosting["block"] = block.described.view(np.int64)
@@ -217,7 +217,7 @@ class DeviceBoosting:
 
 
 def _largest_logistic(found: NDArray[np.uint64]) -> FloatArray:
-    """Largest derivatives of the logistic loss, by the extreme scores that the device has found."""
+    """Largest derivatives of the logistic loss, from the extreme scores found by the device."""
     top = np.uint64(1) << np.uint64(63)
     bits = np.where(found >= top, found ^ top, ~found)
     scores = bits.view(np.float64) * [-1.0, 1.0, -1.0]
@@ -227,16 +227,16 @@ def _largest_logistic(found: NDArray[np.uint64]) -> FloatArray:
 
 
 def _unit_of(largest: float, bits: int) -> float:
-    """What 1 stands for when the largest number takes this many bits: a power of two."""
+    """Power of two as the unit, such that the largest number takes this many bits."""
     return 0.0 if largest == 0 else math.ldexp(1.0, math.frexp(largest)[1] - bits)
 
 
 def group_features(
     chosen: NDArray[np.int32], offsets: NDArray[np.int32], code_bytes: int, is_wide: bool
 ) -> Groups:
-    """Cut the features into groups whose counters fit shared memory.
+    """Divide the features into groups whose counters fit into shared memory.
 
-    A group has some of the codes of neighbouring chunks of a row, as few chunks as can be.
+    The features of a group are in adjacent chunks of a row's codes, in as few as possible.
     """
     bytes_each = SUM_BYTES if is_wide else 20
     most, chunk = SHARED_BYTES // bytes_each, CHUNK_BYTES // code_bytes
@@ -267,7 +267,7 @@ def group_features(
 
 
 class Parcel:
-    """Several arrays sent to the device together."""
+    """Several arrays, copied to the device in one transfer."""
 
     def __init__(self, device: Any, *arrays: NDArray[Any]) -> None:
         parts = [np.ascontiguousarray(array).reshape(-1).view(np.uint8) for array in arrays]
@@ -280,7 +280,7 @@ class Parcel:
 
 
 class _Histograms:
-    """Histograms by number: taken when the first node needs them, kept for the next tree."""
+    """Histograms by number. Allocated when first needed, and reused for the next trees."""
 
     def __init__(self, table: DeviceTable) -> None:
         self.device = table.device
@@ -290,11 +290,11 @@ class _Histograms:
         self.address = np.empty(0, dtype=np.int64)
 
     def begin(self, size: int) -> None:
-        """Set how many sums a histogram of the next tree has."""
+        """Set the number of sums in a histogram of the next tree."""
         self.size = size
 
     def addresses_of(self, numbers: NDArray[np.int64], n_histograms: int) -> NDArray[np.int64]:
-        """Where histograms are; 0 for number -1."""
+        """Return the addresses of histograms; 0 for number -1."""
         missing = n_histograms - len(self.address)
         if missing > 0:
             check_room(
@@ -308,7 +308,7 @@ class _Histograms:
 
 
 class _GrowingTree:
-    """One tree: what the core asks for next, done on the device."""
+    """One growing tree: does on the device what the core requests next."""
 
     def __init__(
         self, at: DeviceBoosting, growth: _core.BoostedGrowth, groups: Groups, places: list[Any]
@@ -320,12 +320,12 @@ class _GrowingTree:
         """Count the histogram of all rows; return their sum."""
         jobs, ranges, rows = self._count_jobs(root, 1)
         self._count(root, Parcel(self.device, jobs, ranges), len(ranges), rows)
-        sums = np.empty(3 * n_codes, dtype=np.int64)  # of the first feature
+        sums = np.empty(3 * n_codes, dtype=np.int64)  # by code of the first feature
         self.device.read(self.at.histograms.blocks[0], sums)
         return np.asarray(sums.reshape(-1, 3).sum(axis=0))
 
     def step(self, judges_levels: bool) -> bool:
-        """Do what is to be done next; False: the tree has grown."""
+        """Do the next step of the growth; return False if the tree is complete."""
         growth = self.growth
         moves = growth.moves().view(MOVE).reshape(-1)
         counts = growth.counts().view(COUNT).reshape(-1)
@@ -361,7 +361,7 @@ class _GrowingTree:
     def _count_jobs(
         self, counts: NDArray[Any], n_histograms: int
     ) -> tuple[NDArray[Any], NDArray[np.uint32], int]:
-        """Jobs with addresses, their ranges of rows, and rows to a range."""
+        """Return the jobs with addresses, their ranges of rows, and the rows per range."""
         jobs = counts.copy()
         for name in ("counted", "whole", "rest"):
             jobs[name] = self.at.histograms.addresses_of(counts[name], n_histograms)
@@ -389,7 +389,7 @@ class _GrowingTree:
         self.launch("subtract_gradients", all_bins, THREADS, boosting, jobs)
 
     def _squares(self, nodes: NDArray[Any], places: list[Any], n_ranges: int) -> Memory:
-        """Squares of the gradients of each node's rows, by which levels are judged."""
+        """Sum the squared gradients in each node, which the shrinkage of levels needs."""
         squares = self.device.empty(SQUARES_BYTES * len(nodes))
         self.device.fill(squares, 0, SQUARES_BYTES * len(nodes))
         self.launch(

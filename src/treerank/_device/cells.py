@@ -22,7 +22,7 @@ ROWS_PER_BLOCK, THREADS = 8192, 256
 
 
 class DeviceCells:
-    """Packed rows of several trees, end to end."""
+    """Packed rows of several trees, concatenated."""
 
     def __init__(self, table: DeviceTable, repeats: list[NDArray[np.uint8] | None]) -> None:
         self.table, device = table, table.device
@@ -39,7 +39,7 @@ class DeviceCells:
         self.lasts = self._pack(repeats)
 
     def _pack(self, repeats: list[NDArray[np.uint8] | None]) -> NDArray[np.int64]:
-        """Write the rows of each tree that count; return where they end."""
+        """Write the rows of each tree that have weight; return where they end."""
         table, device = self.table, self.table.device
         cursors = upload(device, np.zeros(len(repeats), dtype=np.uint32))
         counts = device.empty(table.n_rows)
@@ -57,7 +57,7 @@ class DeviceCells:
         return np.asarray(ends, dtype=np.int64)
 
     def class_weights(self, n_classes: int) -> NDArray[np.int64]:
-        """Units of each class in the rows of each tree."""
+        """Weight of each class in the rows of each tree, in units."""
         table, device = self.table, self.table.device
         n_trees = len(self.firsts)
         weights = upload(device, np.zeros((n_trees, n_classes), dtype=np.int64))
@@ -74,7 +74,7 @@ class DeviceCells:
     def partition(
         self, jobs: NDArray[Any], tests: NDArray[np.uint8], sets: NDArray[np.uint8]
     ) -> NDArray[Any]:
-        """Partition the rows of split cells; the jobs come back with the sizes of both halves."""
+        """Partition the rows of split cells. The returned jobs have the sizes of both halves."""
         table = self.table
         jobs["to_first"], jobs["to_last"] = jobs["first"], jobs["last"]
         return self._run(
@@ -83,7 +83,7 @@ class DeviceCells:
         )  # fmt: skip
 
     def place(self, jobs: NDArray[Any], rows: Any) -> NDArray[Any]:
-        """Copy the rows of each trial's classes to `rows`, from `to_first` of the job on."""
+        """Copy the rows of each trial's classes to `rows`, starting at `to_first` of the job."""
         return self._run("place_trials", jobs, [[self.table.labels]], [*self.buffers, rows])
 
     def trial_weights(
@@ -93,7 +93,7 @@ class DeviceCells:
         sets: NDArray[np.uint8],
         n_classes: int,
     ) -> NDArray[np.int64]:
-        """Units of all classes in the leaves of grown trials: tests x classes."""
+        """Weights of all classes in the leaves of grown trials, in units (tests x classes)."""
         table, device = self.table, self.table.device
         weights = upload(device, np.zeros(len(tests) * n_classes, dtype=np.int64))
         self._run(
@@ -103,7 +103,7 @@ class DeviceCells:
         return download(device, weights, np.int64, len(tests) * n_classes)
 
     def _by_block(self, *more: Any) -> Iterator[list[Any]]:
-        """Codes as kernels take them, a block of the rows after another."""
+        """Yield the codes as kernel arguments, one block of rows after another."""
         stride = np.int64(self.table.stride)
         for block in self.table.blocks():
             yield [np.uint64(block.codes), stride, block.described, *more]
@@ -111,9 +111,9 @@ class DeviceCells:
     def _run(
         self, kernel: str, jobs: NDArray[Any], before: Iterable[list[Any]], after: list[Any]
     ) -> NDArray[Any]:
-        """Run a kernel on ranges of the jobs' rows; return the jobs as it leaves them.
+        """Run a kernel on ranges of the jobs' rows; return the jobs as modified by it.
 
-        `before`: its first arguments, once for each time that it is run.
+        `before` has the first arguments of each launch, and `after` the last arguments of all.
         """
         table = self.table
         jobs["n_left"] = jobs["n_right"] = 0

@@ -1,4 +1,4 @@
-"""Where work is done: on the processor, or on a device."""
+"""Choice of the device: the CPU, or a GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEVICES = ["cpu", "cuda"]
 
 
 def device_of(given: Any) -> Device | None:
-    """Return the device of that name; None for the processor."""
+    """Return the device with the given name; None for the CPU."""
     if not isinstance(given, str) or given not in DEVICES:
         raise ValueError(f"Got device={given!r}; expected 'cpu' or 'cuda'.")
     return None if given == "cpu" else cuda_device()

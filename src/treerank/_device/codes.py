@@ -1,4 +1,4 @@
-"""Codes that a device has made of its numbers, and keeps until trees grow on them."""
+"""Codes that were computed on a device and stay there until trees are grown on them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ THREADS = 256
 
 
 class DeviceCodes(NamedTuple):
-    """Codes on a device, column by column."""
+    """Codes on a device, column-major."""
 
     memory: Memory
     shape: tuple[int, int]  # features x rows
@@ -23,10 +23,9 @@ class DeviceCodes(NamedTuple):
 
 
 class MadeThere:
-    """Codes on a device, which are copied to the processor when that first needs them.
+    """Codes on a device, which are copied to the host when first needed there.
 
-    `again` makes them once more, for the processor: those who lay them out for growth take them
-    away.
+    `again` computes them anew for the host, after `take_there` has passed on those on the device.
     """
 
     def __init__(self, device: Device, there: DeviceCodes, again: Any) -> None:
@@ -39,21 +38,21 @@ class MadeThere:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of a code."""
+        """Bytes per code."""
         return self.dtype.itemsize
 
     def can_work(self, n_bytes: int) -> bool:
-        """Whether the device still has them, and memory for a result of this many bytes."""
+        """Whether the device still has the codes, and memory for a result of this many bytes."""
         return self._there is not None and n_bytes <= self.device.free_bytes
 
     def take_there(self) -> DeviceCodes | None:
-        """Return those on the device, which nobody else gets."""
+        """Pass on the codes on the device, and forget them."""
         there, self._there = self._there, None
         return there
 
     @cached_property
     def host(self) -> NDArray[Any]:
-        """The same in the memory of the processor."""
+        """The codes in host memory."""
         if self._there is None:
             return np.asarray(self._again())
         codes = np.empty(self.shape, dtype=self.dtype)
@@ -61,12 +60,12 @@ class MadeThere:
         return codes
 
     def bring(self) -> NDArray[Any]:
-        """Copy them to the processor, and give the memory on the device back."""
+        """Copy the codes to the host, and free them on the device."""
         host, self._there = self.host, None
         return host
 
     def row_hashes(self, labels: NDArray[np.uint8], seed: int) -> NDArray[np.uint64]:
-        """Hash of each row's content: that of the core."""
+        """Hash of each row's content, the same as the core's."""
         there, (n_features, n) = self._at_hand, self.shape
         hashes = np.empty(n, dtype=np.uint64)
         out = self.device.empty(hashes.nbytes)
@@ -78,7 +77,7 @@ class MadeThere:
         return hashes
 
     def rows(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Codes of some rows, on the processor."""
+        """Copy the codes of some rows to the host."""
         there, (n_features, n_all) = self._at_hand, self.shape
         codes = np.empty((n_features, len(numbers)), dtype=self.dtype)
         if codes.size:
@@ -101,7 +100,7 @@ class MadeThere:
 
 
 def take_rows(codes: NDArray[Any] | MadeThere, rows: NDArray[Any]) -> NDArray[Any]:
-    """Codes of some rows, in the memory of the processor."""
+    """Return the codes of some rows, in host memory."""
     if isinstance(codes, MadeThere) and codes.can_work(
         len(rows) * (4 + len(codes) * codes.itemsize)
     ):
@@ -110,5 +109,5 @@ def take_rows(codes: NDArray[Any] | MadeThere, rows: NDArray[Any]) -> NDArray[An
 
 
 def on_host(codes: NDArray[Any] | MadeThere) -> NDArray[Any]:
-    """Codes in the memory of the processor."""
+    """Return the codes in host memory."""
     return codes.host if isinstance(codes, MadeThere) else codes

@@ -1,4 +1,4 @@
-"""A CUDA device, by its driver: context, memory, kernels compiled at first use and kept on disk."""
+"""A CUDA device through its driver: context, memory, and kernels that are cached on disk."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from treerank._device.device import Kernels, Memory, within_budget
 from treerank._device.source import Program
 from treerank._device.staging import LEAST_BYTES, Staging
 
-MOST_SHARED_BYTES = 96 * 1024  # that a kernel may ask for
-STREAM = 2  # each thread has one of its own: what it asks for is done in that order
-KEPT_BYTES = 4 * 2**30  # of memory given back that is kept for the next who asks
+MOST_SHARED_BYTES = 96 * 1024  # that a kernel may request
+STREAM = 2  # the default stream per thread, in which its requests are executed in order
+KEPT_BYTES = 4 * 2**30  # freed memory that the pool keeps for later allocations
 
 
 @cache
 def cuda_device() -> CudaDevice:
-    """Return the current CUDA device, or an error that says what is missing."""
+    """Return the current CUDA device; an error says what is missing."""
     try:
         from cuda.bindings import driver, nvrtc  # noqa: PLC0415
     except ImportError as error:
@@ -56,7 +56,7 @@ class _CudaMemory:
 
 
 class _PinnedBytes:
-    """Memory of the processor that stays where it is, freed with the last array of it."""
+    """Page-locked host memory, freed with the last array that refers to it."""
 
     def __init__(self, free: Callable[[int], Any], address: int, n_bytes: int) -> None:
         self.__array_interface__ = {
@@ -76,7 +76,7 @@ def _is_pinned(values: NDArray[Any]) -> bool:
 
 
 class _CudaKernels:
-    """Kernels of one compiled text."""
+    """Kernels of one compiled program."""
 
     def __init__(self, device: CudaDevice, program: Program) -> None:
         self._device = device
@@ -98,7 +98,7 @@ class _CudaKernels:
         *arguments: Any,
         shared_bytes: int = 0,
     ) -> None:
-        """Run a kernel after those before."""
+        """Queue a kernel in the stream of this thread."""
         x, y = grid if isinstance(grid, tuple) else (grid, 1)
         if x == 0 or y == 0:
             return
@@ -114,7 +114,7 @@ class _CudaKernels:
 
 
 def as_argument(argument: Any) -> NDArray[Any]:
-    """Bytes of an argument as a kernel takes it."""
+    """Convert an argument to an array whose bytes are passed to a kernel."""
     if isinstance(argument, np.ndarray):
         return argument
     if isinstance(argument, int):
@@ -125,13 +125,13 @@ def as_argument(argument: Any) -> NDArray[Any]:
 
 
 class CudaDevice:
-    """The first device that the driver sees (CUDA_VISIBLE_DEVICES chooses another)."""
+    """The first device that the driver lists (CUDA_VISIBLE_DEVICES selects another)."""
 
     def __init__(self, driver: Any, nvrtc: Any) -> None:
         self.driver, self.nvrtc = driver, nvrtc
         try:
             status, *_ = driver.cuInit(0)
-        except RuntimeError as error:  # the driver's library is not there
+        except RuntimeError as error:  # the library of the driver is not installed
             raise _no_device(str(error)) from error
         if status != driver.CUresult.CUDA_SUCCESS:
             raise _no_device(f"the driver says {status.name}")
@@ -159,7 +159,7 @@ class CudaDevice:
         self.check(driver.cuMemPoolSetAttribute(self._pool, kept, driver.cuuint64_t(KEPT_BYTES)))
 
     def check(self, result: tuple[Any, ...]) -> Any:
-        """Return the value of a call of the driver, or raise its error."""
+        """Return the value of a call to the driver, or raise its error."""
         status, *values = result
         if int(status) != 0:
             if status == self.driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
@@ -172,7 +172,7 @@ class CudaDevice:
 
     @property
     def free_bytes(self) -> int:
-        """Memory that may be taken: kept for the next who asks, or free, within the budget."""
+        """Memory that may be allocated: free, or freed and kept by the pool, within the budget."""
         self.enter()
         driver, kinds = self.driver, self.driver.CUmemPool_attribute
         held, used = (
@@ -184,22 +184,22 @@ class CudaDevice:
         return within_budget(int(self.check(driver.cuMemGetInfo())[0]) + held - used, used)
 
     def enter(self) -> None:
-        """Make the context current: threads other than the first have none."""
+        """Make the context current in this thread; new threads have none."""
         self.check(self.driver.cuCtxSetCurrent(self._context))
 
     def empty(self, n_bytes: int) -> Memory:
-        """Take memory."""
+        """Allocate memory."""
         self.enter()
         address = int(self.check(self.driver.cuMemAllocAsync(max(n_bytes, 16), STREAM)))
         return _CudaMemory(self._free, address, n_bytes)
 
     def _free(self, address: int) -> None:
-        """Give memory back once what this thread has asked for is done."""
+        """Free memory once all requests of this thread are done."""
         self.enter()
         self.driver.cuMemFreeAsync(address, STREAM)
 
     def host_bytes(self, n_bytes: int) -> NDArray[np.uint8]:
-        """Take memory that is not paged out."""
+        """Allocate page-locked host memory."""
         self.enter()
         address = int(self.check(self.driver.cuMemAllocHost(max(n_bytes, 16))))
         return np.asarray(_PinnedBytes(self._free_host, address, n_bytes))
@@ -225,7 +225,7 @@ class CudaDevice:
             for address, values in placed:
                 self._copy_there(address, values)
             return
-        self.wait_for(STREAM)  # the threads have streams of their own
+        self.wait_for(STREAM)  # the threads that copy have streams of their own
         self._staging.write(placed, self._copy_there)
 
     def _copy_there(self, address: int, values: NDArray[Any]) -> None:
@@ -236,7 +236,7 @@ class CudaDevice:
         self.check(self.driver.cuStreamSynchronize(STREAM))
 
     def read(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
-        """Copy to an array."""
+        """Copy memory of the device to an array."""
         if values.nbytes < LEAST_BYTES or _is_pinned(values):
             self._copy_here(memory.address + first, values)
             return
@@ -251,12 +251,12 @@ class CudaDevice:
         self.check(self.driver.cuStreamSynchronize(STREAM))
 
     def wait_for(self, stream: int) -> None:
-        """Wait for another library."""
+        """Wait until all work queued in a stream is done."""
         self.enter()
         self.check(self.driver.cuStreamSynchronize(stream))
 
     def kernels(self, program: Program) -> Kernels:
-        """Return the kernels of a program, compiled if they never were."""
+        """Return the kernels of a program, compiled if necessary."""
         self.enter()
         with self._compiling:
             if program not in self._kernels:
@@ -264,7 +264,7 @@ class CudaDevice:
         return self._kernels[program]
 
     def _cubin(self, program: Program) -> bytes:
-        # No fused multiply-add: a gain has the bits that it has on a processor.
+        # No fused multiply-add, so that gains are bitwise equal to those of the CPU.
         options = [f"-arch={self.architecture}", "-fmad=false", "-std=c++17", "-default-device"]
         options += [f"-D{name}={value}" for name, value in program.definitions.items()]
         version = self.check(self.nvrtc.nvrtcVersion())
@@ -293,7 +293,7 @@ class CudaDevice:
 
 
 def cache_folder() -> Path:
-    """Folder of compiled kernels: in the user's cache."""
+    """Folder of compiled kernels, in the cache of the user."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -304,7 +304,7 @@ def cache_folder() -> Path:
 
 
 def _keep(path: Path, content: bytes) -> None:
-    """Write a file that others may read at any time; where that cannot be, leave it."""
+    """Write a file atomically, since others may read it at any time. Errors are ignored."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:

@@ -1,4 +1,4 @@
-"""What the rest of the library asks of a device."""
+"""The interface of a device to the rest of the library."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from numpy.typing import DTypeLike, NDArray
 
 from treerank._device.source import Program
 
-BUDGET = "TREERANK_GPU_GIB"  # in the environment: memory that may be taken at most
+BUDGET = "TREERANK_GPU_GIB"  # environment variable: most memory that may be allocated
 
 
 class Memory(Protocol):
-    """A block of the device's memory, given back when nobody holds it any more."""
+    """A block of device memory, freed when it is no longer referenced."""
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """Address of the first byte."""
 
     @property
     def n_bytes(self) -> int:
-        """Size."""
+        """Size in bytes."""
 
 
 class Kernels(Protocol):
@@ -38,51 +38,51 @@ class Kernels(Protocol):
         *arguments: Any,
         shared_bytes: int = 0,
     ) -> None:
-        """Run a kernel; an int is passed as 32 bits, memory by its address."""
+        """Run a kernel. An int is passed as 32 bits, memory by its address."""
 
 
 class Device(Protocol):
-    """A device, or what emulates one in the tests."""
+    """A device, or its emulation in the tests."""
 
     @property
     def name(self) -> str:
-        """Name in words."""
+        """Name for messages."""
 
     @property
     def n_processors(self) -> int:
-        """Multiprocessors."""
+        """Number of multiprocessors."""
 
     @property
     def free_bytes(self) -> int:
-        """Memory that nobody has taken."""
+        """Memory that may still be allocated."""
 
     def kernels(self, program: Program) -> Kernels:
         """Return the kernels of a program."""
 
     def empty(self, n_bytes: int) -> Memory:
-        """Take memory, whatever it holds."""
+        """Allocate memory without initializing it."""
 
     def host_bytes(self, n_bytes: int) -> NDArray[np.uint8]:
-        """Take memory of the processor to which the device copies fast."""
+        """Allocate host memory to which the device copies fast."""
 
     def fill(self, memory: Memory, byte: int, n_bytes: int, first: int = 0) -> None:
         """Set some bytes."""
 
     def write(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
-        """Copy an array to the device, from byte `first` on."""
+        """Copy an array to the device, starting at byte `first` of the memory."""
 
     def write_all(self, memory: Memory, parts: Sequence[tuple[int, NDArray[Any]]]) -> None:
-        """Copy several arrays to the device, each from its byte on."""
+        """Copy several arrays to the device; each part has its first byte and its values."""
 
     def wait_for(self, stream: int) -> None:
-        """Wait until all that another library has asked for in a stream is done."""
+        """Wait until all work that another library has queued in a stream is done."""
 
     def read(self, memory: Memory, values: NDArray[Any], first: int = 0) -> None:
-        """Copy to an array, once all kernels before have ended."""
+        """Copy memory to an array, once all earlier kernels have finished."""
 
 
 def upload(device: Device, values: NDArray[Any]) -> Memory:
-    """Take memory for an array, and copy it there."""
+    """Allocate memory for an array, and copy it there."""
     values = np.ascontiguousarray(values)
     memory = device.empty(max(values.nbytes, 16))
     if values.nbytes:
@@ -93,7 +93,7 @@ def upload(device: Device, values: NDArray[Any]) -> Memory:
 def download(
     device: Device, memory: Memory, dtype: DTypeLike, n: int, first: int = 0
 ) -> NDArray[Any]:
-    """Copy `n` values from the device, the `first` before them left out."""
+    """Copy `n` values from the device, skipping the `first` values before them."""
     values = np.empty(n, dtype=dtype)
     if n:
         device.read(memory, values, first * values.itemsize)
@@ -103,7 +103,7 @@ def download(
 def row_ranges_of(
     firsts: NDArray[Any], lasts: NDArray[Any], rows_per_block: int
 ) -> NDArray[np.uint32]:
-    """Cut the rows of each job into ranges, one per block: (job, first row)."""
+    """Divide the rows of each job into ranges (job, first row), one per block."""
     n_blocks = -(-(lasts.astype(np.int64) - firsts.astype(np.int64)) // rows_per_block)
     jobs = np.repeat(np.arange(len(firsts)), n_blocks)
     within = np.arange(len(jobs)) - np.repeat(np.cumsum(n_blocks) - n_blocks, n_blocks)
@@ -114,14 +114,14 @@ def row_ranges_of(
 def record_ranges(
     records: NDArray[Any], rows_per_block: int, start: str = "first"
 ) -> NDArray[np.uint32]:
-    """Cut the `n` rows of each record into ranges, from the row that `start` names."""
+    """Divide the `n` rows of each record into ranges; the field `start` is the first row."""
     first: NDArray[np.int64] = records[start]
     n: NDArray[np.int64] = records["n"]
     return row_ranges_of(first, first + n, rows_per_block)
 
 
 def within_budget(free: int, taken: int) -> int:
-    """Memory that may still be taken: what is free, within what the environment allows."""
+    """Memory that may still be allocated: the free memory, within the limit of the environment."""
     given = os.environ.get(BUDGET, "")
     if not given:
         return free
@@ -135,7 +135,7 @@ def within_budget(free: int, taken: int) -> int:
 
 
 def check_room(device: Device, needed: int, what: str, remedy: str) -> None:
-    """Refuse work that the device's memory cannot hold, before it begins."""
+    """Raise if the device has too little free memory for some work, before it begins."""
     free = device.free_bytes
     if needed > free:
         raise MemoryError(
@@ -145,5 +145,5 @@ def check_room(device: Device, needed: int, what: str, remedy: str) -> None:
 
 
 def addresses(memories: Sequence[Memory | None]) -> list[int]:
-    """Addresses of blocks of memory; 0 for none."""
+    """Return the addresses of blocks of memory; 0 for None."""
     return [0 if memory is None else memory.address for memory in memories]

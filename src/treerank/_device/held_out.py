@@ -1,4 +1,4 @@
-"""Rows held out, weighed on a device in the cells of the trees that have not seen them."""
+"""Weights of held-out rows in the cells of their folds' trees, summed on a device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ THREADS = 256
 
 
 class FoldTree(NamedTuple):
-    """The tree that has not seen the rows of a fold, as the core walks through it."""
+    """The tree that was grown without the rows of a fold, in the core's format for walks."""
 
     slots: NDArray[np.uint8]
     target: NDArray[np.int32]
@@ -34,7 +34,7 @@ def weigh_held_out(
     repeats: NDArray[np.uint8] | None,
     n_classes: int,
 ) -> list[NDArray[np.int64]]:
-    """Units of each class in the cells of each fold's tree: cells x classes."""
+    """Weight of each class in the cells of each fold's tree, in units (cells x classes)."""
     device = table.device
     firsts = [
         np.cumsum([0, *sizes], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""A table of numbers in the memory of a device: looked at, gathered and coded there."""
+"""Numeric tables in the memory of a device, which are surveyed, gathered and encoded there."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NUMBERS = np.dtype(
 )  # fmt: skip
 SEEN = np.dtype([("n_missing", "<u8"), ("n_infinite", "<u8"), ("first_infinite", "<u8")])
 THREADS, BLOCKS_PER_COLUMN = 256, 64
-MEMORY_SHARE = 0.5  # of what is free, that codes may take
+MEMORY_SHARE = 0.5  # of the free memory that codes may take
 
 
 class DeviceNumbers:
-    """Rows of float32 or float64, somebody else's or copied there when they are first needed."""
+    """A float32 or float64 table on a device: the user's, or a copy made when first needed."""
 
     def __init__(self, device: Device, given: Any, there: DeviceArray | None = None) -> None:
         self.device, self.given = device, given
@@ -33,13 +33,13 @@ class DeviceNumbers:
 
     @property
     def there(self) -> DeviceArray:
-        """Where they are on the device."""
+        """The table on the device."""
         if self._there is None:
             self._there = _place(self.device, self.given)
         return self._there
 
     def release(self) -> None:
-        """Give the memory of a copy back."""
+        """Free the copy of a host array."""
         if isinstance(self.given, np.ndarray):
             self._there = None
 
@@ -48,14 +48,14 @@ class DeviceNumbers:
 
     @cached_property
     def host(self) -> NDArray[Any]:
-        """The same in the memory of the processor, copied when first asked for."""
+        """The table in host memory, copied when first requested."""
         if isinstance(self.given, np.ndarray):
             return self.given
         return read_array(self.device, self.given)
 
     @cached_property
     def seen(self) -> NDArray[Any]:
-        """Missing and infinite numbers of each column."""
+        """Counts of missing and infinite numbers in each column."""
         n_columns = self.shape[1]
         seen = self.device.empty(SEEN.itemsize * n_columns)
         self.device.fill(seen, 0, SEEN.itemsize * n_columns)
@@ -66,7 +66,7 @@ class DeviceNumbers:
         return download(self.device, seen, SEEN, n_columns)
 
     def rows(self, numbers: NDArray[np.uint32]) -> NDArray[Any]:
-        """Copy some rows to the processor."""
+        """Copy some rows to the host."""
         shape = (len(numbers), self.shape[1])
         values = np.empty(shape, dtype=self.there.dtype)
         if values.size:
@@ -84,7 +84,7 @@ class DeviceNumbers:
         dtype: np.dtype[Any],
         rows: slice = slice(None),
     ) -> DeviceCodes:
-        """Code rows, all or some side by side, by the thresholds of their columns."""
+        """Encode all rows, or a contiguous slice, by the thresholds of their columns."""
         sizes = [1 << len(some).bit_length() for some in thresholds]
         firsts = np.cumsum([0, *sizes])
         padded = np.full(int(firsts[-1]), np.inf)
@@ -112,7 +112,7 @@ class DeviceNumbers:
     def make_codes(
         self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]
     ) -> MadeThere | NDArray[Any]:
-        """Code all rows: the codes stay there where they take little of the memory."""
+        """Encode all rows. The codes stay on the device unless they take too much memory."""
         n_rows, n_columns = self.shape
         if n_rows * n_columns * dtype.itemsize > MEMORY_SHARE * self.device.free_bytes:
             return self.encode_to_host(thresholds, dtype)
@@ -123,7 +123,7 @@ class DeviceNumbers:
     def encode_to_host(
         self, thresholds: list[NDArray[np.float64]], dtype: np.dtype[Any]
     ) -> NDArray[Any]:
-        """Code all rows, as many at a time as fit, and copy the codes to the processor."""
+        """Encode all rows, as many at a time as fit, and copy the codes to the host."""
         n_rows, n_columns = self.shape
         one = n_columns * dtype.itemsize
         at_once = int(np.clip(MEMORY_SHARE * self.device.free_bytes // one, 1, n_rows))
@@ -154,7 +154,7 @@ class DeviceNumbers:
 
 
 def open_numbers(device: Device, array: Any) -> DeviceNumbers:
-    """Take a table that is on the device as it is."""
+    """Use a table that is already on the device, without a copy."""
     there = open_array(device, array)
     if len(there.shape) != 2 or min(there.shape) == 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What becomes of the nodes of trees that grow on a device, and how it comes back."""
+"""Records of the nodes of trees that grow on a device, and their copies on the host."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TREE_RECORDS = np.dtype([("first", "<i8"), ("capacity", "<i8")])
 
 
 class Records:
-    """Room on the device for the records of several trees, the first of which are their roots'."""
+    """Device memory for the records of several trees. The roots of a tree come first."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Records:
 
     @property
     def described(self) -> dict[str, Memory | int]:
-        """What kernels must know."""
+        """Fields of the kernels' argument."""
         return {
             "trees": self.tree_memory, "n_records": self.n_records, "records": self.memory,
             "sets": self.sets, "set_capacity": self.set_capacity,
         }  # fmt: skip
 
     def bring(self, n_sets: int) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
-        """Copy the records of each tree, and the category sets, to the processor's memory."""
+        """Copy the records of each tree, and the category sets, to the host."""
         sizes = download(self.device, self.n_records, np.uint32, len(self.trees))
         room = _room_for(self.device, RECORD_BYTES * int(sizes.sum()))
         ends = np.cumsum(sizes, dtype=np.int64)
@@ -68,7 +68,7 @@ _rooms = threading.local()
 
 
 def _room_for(device: Device, n_bytes: int) -> NDArray[np.uint8]:
-    """Room of this thread, used again for the next level: new memory costs more than the copy."""
+    """Buffer of this thread, reused for each level: allocating costs more than the copy."""
     room = getattr(_rooms, "bytes", None)
     if room is None or len(room) < n_bytes:
         room = _rooms.bytes = device.host_bytes(n_bytes + n_bytes // 8)

@@ -1,4 +1,4 @@
-"""Rows walked through the packed trees of a forest on a device."""
+"""Score rows with the packed trees of a forest on a device."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from treerank._device.source import Program
 from treerank._device.table import row_stride
 
 THREADS = 128
-BLOCK_BYTES = 2**26  # of codes at a time ...
-AT_ONCE = 4  # ... and blocks together: one is copied while another is walked through
-TREE_BYTES = 2**33  # of trees at a time
-# A launch walks through as many trees as stay close to the processors together.
+BLOCK_BYTES = 2**26  # codes per block
+AT_ONCE = 4  # blocks at once: one is copied while another is scored
+TREE_BYTES = 2**33  # of trees on the device at once
+# Each launch walks as many trees as stay in the cache together.
 NEAR_BYTES = 24 * 2**20
-SLOT_BYTES = 12  # with its step
-Place = Memory | np.uint64  # or the address within it
+SLOT_BYTES = 12  # including its step
+Place = Memory | np.uint64  # a block of memory, or an address within one
 
 
 @dataclass(frozen=True)
 class PackedTrees:
-    """Trees end to end, as `ForestArrays` has them, shrinkage baked in."""
+    """Concatenated trees, as in `ForestArrays`, with shrinkage applied."""
 
     starts: NDArray[np.int64]
     slots: NDArray[np.uint8]
@@ -36,7 +36,7 @@ class PackedTrees:
     at_end: NDArray[np.uint8]
 
     def some(self, first: int, last: int) -> PackedTrees:
-        """Trees [first, last) alone."""
+        """Return trees [first, last) only."""
         at = slice(int(self.starts[first]), int(self.starts[last]))
         return PackedTrees(
             self.starts[first : last + 1] - self.starts[first], self.slots[at], self.step[at],
@@ -46,7 +46,7 @@ class PackedTrees:
 
 
 def score_there(device: Device, trees: PackedTrees, codes: DeviceCodes) -> NDArray[np.float64]:
-    """Sum of the values of rows whose codes are on the device."""
+    """Sum of the values of each row over the trees, for codes on the device."""
     n_features, n = codes.shape
     kernels = device.kernels(Program(codes.dtype.itemsize))
     stride = row_stride(n_features, codes.dtype.itemsize)
@@ -67,7 +67,7 @@ def score_there(device: Device, trees: PackedTrees, codes: DeviceCodes) -> NDArr
 
 
 def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> NDArray[np.float64]:
-    """Sum of the values of each row over the trees, added in their order."""
+    """Sum of the values of each row over the trees, added in the order of the trees."""
     n_features, n_rows = codes.shape
     step = max(1, min(n_rows, BLOCK_BYTES // (n_features * codes.itemsize)))
     at_once = min(AT_ONCE, -(-n_rows // step))
@@ -88,7 +88,7 @@ def score_on_device(device: Device, trees: PackedTrees, codes: NDArray[Any]) -> 
 
 
 def _groups(starts: NDArray[np.int64], n_bytes: int) -> list[tuple[int, int]]:
-    """Cut trees into groups of at most this many bytes, or of one tree."""
+    """Divide the trees into groups of at most this many bytes, or of a single tree."""
     groups, first = [], 0
     for last in range(1, len(starts)):
         is_end = last == len(starts) - 1
@@ -114,7 +114,7 @@ class PlacedTrees:
         n_features, n = codes.shape
         kernels = self.device.kernels(Program(codes.itemsize))
         columns = upload(self.device, np.ascontiguousarray(codes))
-        # Row by row: the way of a row through all trees then stays in one line of its codes.
+        # Row-major, so that the codes of a row stay in few cache lines during all its walks.
         stride = row_stride(n_features, codes.itemsize)
         there = self.device.empty(n * stride * codes.itemsize)
         kernels.launch(
@@ -126,7 +126,7 @@ class PlacedTrees:
         sums[:] = download(self.device, totals, np.float64, n)
 
     def walk(self, kernels: Kernels, codes: Place, stride: int, n: int, sums: Place) -> None:
-        """Add the values of rows whose codes are there, row by row, to their sums."""
+        """Add the values of rows to their sums; `codes` are on the device, row-major."""
         for first, last in _groups(self.trees.starts, NEAR_BYTES):
             kernels.launch(
                 "score_rows", -(-n // THREADS), THREADS, codes, np.int64(stride), np.int64(n),

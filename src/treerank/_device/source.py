@@ -1,4 +1,4 @@
-"""The kernels as text, and what of it a host must know."""
+"""Source text of the kernels, and their names."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-# In this order: what is used comes before what uses it. First what grows LeafRank trees.
+# In order of dependency. First the files that grow LeafRank trees.
 GROWTH_PARTS = (
     "types", "random", "gain", "cuts", "levels", "children", "grow_mid", "grow_large", "grow_tiny",
 )  # fmt: skip
 OTHER_PARTS = (
     "cells", "score", "gradients", "count_gradients", "newton", "numbers", "rows",
 )  # fmt: skip
-# What the core includes too, so that it has the same bits; it comes after the types.
+# Files that the core includes too, so that results are bitwise equal. They come after the types.
 SHARED = ("random", "gain", "level_evidence", "newton", "sigmoid")
 GROWTH_KERNELS = (
     "draw_large", "count_large", "search_large", "partition_large", "open_large", "gather_codes",
@@ -31,8 +31,8 @@ OTHER_KERNELS = (
 class Program(NamedTuple):
     """The kernels for one type of code, with or without weights.
 
-    A plain one grows trees without categories, constraints, random cuts and other criteria, and
-    does nothing else.
+    A plain program can only grow trees without categories, constraints and random cuts, by the
+    Gini criterion.
     """
 
     code_bytes: int
@@ -41,18 +41,18 @@ class Program(NamedTuple):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """Names of its kernels."""
+        """Names of the kernels."""
         return GROWTH_KERNELS if self.plain else GROWTH_KERNELS + OTHER_KERNELS
 
     @property
     def definitions(self) -> dict[str, str]:
-        """Words that the text leaves open."""
+        """Macros that the text expects to be defined."""
         code = {1: "u8", 2: "u16"}[self.code_bytes]
         return {"CODE": code, "WIDE": str(int(self.wide)), "PLAIN": str(int(self.plain))}
 
     @property
     def text(self) -> str:
-        """Text of its kernels."""
+        """Source text of the kernels."""
         return _text(GROWTH_PARTS if self.plain else GROWTH_PARTS + OTHER_PARTS)
 
 

@@ -1,7 +1,7 @@
-"""Large arrays on their way to a device and back, by way of memory that is not paged out.
+"""Copy large arrays to and from a device through page-locked memory.
 
-From memory that may be paged out the driver copies by itself, one piece after another in one
-thread. Here several threads bring pieces to memory that the device reads at full speed, or from it.
+The driver copies from pageable memory piece by piece, in one thread. Here several threads copy the
+pieces to or from page-locked memory, which the device accesses at full speed.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 PIECE_BYTES = 2**22
-LEAST_BYTES = 2**24  # less is copied before the threads have begun
+LEAST_BYTES = 2**24  # fewer bytes are copied faster than threads start
 AT_ONCE = min(12, os.cpu_count() or 1)
 
 Bytes = NDArray[np.uint8]
-Copy = Callable[[int, Bytes], None]  # between an address of the device and memory here
+Copy = Callable[[int, Bytes], None]  # copies between a device address and host memory
 
 
 class Staging:
-    """Pieces of memory that is not paged out, kept for the next copy."""
+    """Pieces of page-locked memory, reused for later copies."""
 
     def __init__(self, take: Callable[[int], Bytes]) -> None:
         self._take = take
         self._free: SimpleQueue[Bytes] = SimpleQueue()
 
     def write(self, parts: Sequence[tuple[int, NDArray[Any]]], copy: Copy) -> None:
-        """Copy contiguous arrays to these addresses of the device."""
+        """Copy contiguous arrays to the given addresses of the device."""
 
         def write(address: int, values: Bytes) -> None:
             with self._piece(len(values)) as piece:
@@ -42,7 +42,7 @@ class Staging:
         _in_pieces(parts, write)
 
     def read(self, parts: Sequence[tuple[int, NDArray[Any]]], copy: Copy) -> None:
-        """Copy what is at these addresses to contiguous arrays."""
+        """Copy from the given addresses of the device to contiguous arrays."""
 
         def read(address: int, values: Bytes) -> None:
             with self._piece(len(values)) as piece:

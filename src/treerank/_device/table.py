@@ -1,4 +1,4 @@
-"""A table of codes on a device: there once, or where it does not fit, a block of rows at a time."""
+"""A table of codes on a device: as a whole or, if it does not fit, one block of rows at a time."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from treerank._device.codes import MadeThere, on_host
 from treerank._device.device import Device, Kernels, Memory, check_room, upload
 from treerank._device.source import Program
 
-# Codes that are copied at a time, column by column, before they are laid row by row.
+# Size of the column-major codes that are copied at once, before they are transposed.
 COPIED_BYTES = 2**30
-LEAST_BLOCK_ROWS = 2**16  # with fewer at a time a table goes through too often
+LEAST_BLOCK_ROWS = 2**16  # with fewer rows per block, a table would be copied in too many blocks
 THREADS = 256
 ROW_BLOCK = np.dtype([("first", "<u4"), ("last", "<u4")])
 
 
 @dataclass(frozen=True)
 class Features:
-    """What growth must know of the features."""
+    """Properties of the features that growth needs."""
 
     n_codes: NDArray[np.int32]
     categorical: NDArray[np.uint8]
@@ -32,28 +32,28 @@ class Features:
 class RowBlock(NamedTuple):
     """Rows whose codes are on the device."""
 
-    codes: int  # where the codes of row 0 would be
+    codes: int  # address at which the codes of row 0 would be
     first: int
     last: int
 
     @property
     def described(self) -> NDArray[Any]:
-        """The rows as a kernel takes them."""
+        """The rows as a kernel argument."""
         return np.array([(self.first, self.last)], dtype=ROW_BLOCK)
 
 
 @dataclass(frozen=True)
 class DeviceTable:
-    """Codes row by row, labels, and the units of weighted rows."""
+    """Row-major codes, labels, and the units of weighted rows."""
 
     device: Device
     kernels: Kernels
-    codes: Memory  # of all rows, or of a block of them
+    codes: Memory  # of all rows, or of one block
     code_bytes: int
-    stride: int  # codes to a row
-    block_rows: int  # whose codes have room
-    elsewhere: NDArray[Any] | None  # where the codes of all rows are, features x rows
-    columns: Memory | None  # room for a block of them
+    stride: int  # codes per row
+    block_rows: int  # rows that fit into `codes`
+    elsewhere: NDArray[Any] | None  # host codes of all rows (features x rows); None if all fit
+    columns: Memory | None  # buffer for the column-major codes of a block
     labels: Memory
     units: Memory | None
     n_rows: int
@@ -74,27 +74,27 @@ class DeviceTable:
 
     @property
     def is_wide(self) -> bool:
-        """Whether rows have weights in fixed point."""
+        """Whether rows have fixed-point weights."""
         return self.units is not None
 
     @property
     def count_bytes(self) -> int:
-        """Size of a counter of both classes."""
+        """Size of a counter for both classes."""
         return 16 if self.is_wide else 8
 
     @property
     def row_bytes(self) -> int:
-        """Size of a row's codes."""
+        """Size of the codes of a row."""
         return self.stride * self.code_bytes
 
     @property
     def gathered_bytes(self) -> tuple[int, int]:
-        """Size of the codes, and of the units, of as many rows brought together as a block has."""
+        """Sizes of the codes and of the units of one block of gathered rows."""
         n_rows = 0 if self.is_whole else self.block_rows
         return n_rows * self.row_bytes, 8 * n_rows if self.is_wide else 0
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Blocks of all rows, one after another; the codes of one are there until the next."""
+        """Yield the blocks of all rows. The codes of a block are valid until the next one."""
         if self.elsewhere is None:
             yield RowBlock(self.codes.address, 0, self.n_rows)
             return
@@ -109,7 +109,7 @@ class DeviceTable:
 
 
 def row_stride(n_features: int, code_bytes: int) -> int:
-    """Codes to a row, so that rows begin where the device likes to read."""
+    """Codes per row, such that rows are aligned for the device's reads."""
     n_bytes = n_features * code_bytes
     unit = 32 if n_bytes > 16 else 4
     return -(-n_bytes // unit) * unit // code_bytes
@@ -123,9 +123,10 @@ def put_table(
     features: Features,
     beside: int = 0,
 ) -> DeviceTable:
-    """Copy a table to the device; `codes` are column by column.
+    """Copy a table to the device; `codes` are column-major.
 
-    Where they do not fit with what work on them takes `beside`, there is room for a block of them.
+    If they do not fit together with the `beside` bytes that later work needs, memory is allocated
+    for one block of rows only.
     """
     n_features, n_rows = codes.shape
     code_bytes = codes.itemsize
@@ -135,7 +136,7 @@ def put_table(
     of_rows = n_rows * (1 + (8 if units is not None else 0))
     is_whole = n_bytes + of_rows + beside <= device.free_bytes
     if not is_whole:
-        codes = codes.bring() if isinstance(codes, MadeThere) else codes  # their memory goes first
+        codes = codes.bring() if isinstance(codes, MadeThere) else codes  # frees their memory first
         step = _block_rows(device, codes, stride, of_rows, beside)
     there = codes.take_there() if isinstance(codes, MadeThere) else None
     kernels = device.kernels(Program(code_bytes, units is not None))
@@ -157,10 +158,10 @@ def put_table(
 
 
 def _block_rows(device: Device, codes: NDArray[Any], stride: int, of_rows: int, beside: int) -> int:
-    """Rows of a block: of half of the memory, or of what is left of it.
+    """Rows per block, which may take half of the free memory, or all but `beside` if that is less.
 
-    A block has codes column by column and row by row, and as many rows, with units, brought
-    together from all blocks.
+    A block holds column-major and row-major codes, and as many gathered rows, with units, from all
+    blocks.
     """
     n_features, n_rows = codes.shape
     one = codes.itemsize * (n_features + 2 * stride) + 8
@@ -183,7 +184,7 @@ def _lay_rows(
     by_row: Memory,
     first: int,
 ) -> None:
-    """Copy codes, features x rows, and lay them row by row, from row `first` on."""
+    """Copy codes (features x rows) and transpose them, starting at row `first`."""
     n_features, n = codes.shape
     size = n * codes.itemsize
     device.write_all(columns, [(feature * size, some) for feature, some in enumerate(codes)])

@@ -1,8 +1,8 @@
-"""LeafRank trees grown on a device, those of many cells and trees together, level by level.
+"""Grow LeafRank trees on a device, those of many cells and trees together, level by level.
 
-The device draws features, counts rows, searches for the best test and partitions the rows. What
-comes back are the tests. Large nodes are shared by many blocks, nodes of middle size have a block
-each, and of a node with at most 32 rows one warp grows all that is below.
+The device draws features, counts rows, searches for the best tests and partitions the rows. Only
+the tests are copied back. Large nodes are shared by many blocks, mid-sized nodes have one block
+each, and one warp grows everything below a node with at most 32 rows.
 """
 
 from __future__ import annotations
@@ -53,23 +53,23 @@ GROWTH = np.dtype(
 N_MID, N_LARGE, N_TINY, N_SETS, N_LOST, N_COUNTERS = 0, 1, 2, 3, 4, 16
 
 MID_THREADS, TINY_THREADS, LARGE_THREADS = 128, 128, 256
-# Units that a block may count in shared memory where weights are small whole numbers: 16 bits for
-# each class. A row has up to 15, and of a large node a block counts few enough rows.
+# Units that a block may count in shared memory if weights are small integers: 16 bits per class. A
+# row has up to 15 units, and a block counts few enough rows of a large node.
 MOST_PACKED, MOST_REPEATS = 2**16 - 1, 15
 ROWS_PER_BLOCK = 4096  # of a large node
-SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: for several features, for one
-LANE_CODES = 4  # counters that a thread takes at once: those of a feature are a multiple
+SHARED_BYTES, MOST_SHARED_BYTES = 28 * 1024, 48 * 1024  # of counters: several features, or one
+LANE_CODES = 4  # counters that a thread takes at once; a feature's are padded to a multiple
 MOST_LINE_BYTES = 128  # of a row's codes, to be staged in shared memory
-HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at a time
-OTHER_BYTES = 256 * 2**20  # at most, of what every warp needs
+HISTOGRAM_BYTES = 512 * 2**20  # of large nodes at once
+OTHER_BYTES = 256 * 2**20  # upper limit for the buffers of all warps
 BLOCKS_PER_PROCESSOR = 16
-GINI = 0  # the first criterion
-SHALLOW = 24  # LeafRank trees up to this depth: how many nodes they can have
+GINI = 0  # number of the Gini criterion
+SHALLOW = 24  # below this max_depth, the depth limits the number of nodes
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """From when on a node is no longer tiny, or of middle size; tiny nodes that are put off."""
+    """Most rows of tiny and of mid-sized nodes, and most tiny nodes that are deferred."""
 
     tiny_rows: int = 32
     mid_rows: int = 16384
@@ -78,7 +78,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Limits:
-    """Options of LeafRank as the core takes them, which all trials have in common."""
+    """Options of LeafRank, in the form of the core, shared by all trials."""
 
     criterion: int
     max_depth: int
@@ -90,12 +90,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Trials:
-    """The trials of a level, those of a tree side by side, and their rows in the first buffer."""
+    """The trials of a level, grouped by tree, with their rows in the first buffer."""
 
     trials: NDArray[Any]  # TRIAL
-    features: NDArray[np.uint16]  # of all trials, as they say
+    features: NDArray[np.uint16]  # lists of all trials, concatenated
     roots: NDArray[Any]  # NODE
-    weights: NDArray[np.float64]  # by tree: of all its trials
+    weights: NDArray[np.float64]  # total of all trials of each tree
     n_trees: int
 
 
@@ -137,12 +137,12 @@ class TrialGrower:
 
     @property
     def _feature_bytes(self) -> int:
-        """Size of a block's counters of one feature."""
+        """Size of a block's counters for one feature."""
         return self.max_codes * (self.table.count_bytes if self.table.is_wide else 4)
 
     @property
     def _together(self) -> int:
-        """Features whose counters fit shared memory at once; 0: not one does."""
+        """Number of features whose counters fit into shared memory; 0: not even one."""
         one = self._feature_bytes
         if one > MOST_SHARED_BYTES:
             return 0
@@ -158,7 +158,7 @@ class TrialGrower:
         return self._together * self._feature_bytes
 
     def kernels_for(self, trials: Trials) -> Kernels:
-        """Return the kernels of these trials: plain ones where nothing asks for more."""
+        """Return the kernels for these trials; plain ones if they are sufficient."""
         table = self.table
         features = table.features
         is_plain = self.limits.criterion == GINI and not (
@@ -168,9 +168,9 @@ class TrialGrower:
         return table.device.kernels(Program(table.code_bytes, table.is_wide, bool(is_plain)))
 
     def grow(self, trials: Trials) -> tuple[list[NDArray[np.uint8]], NDArray[np.uint8]]:
-        """Grow all trials to the end: the records of each tree, and the category sets.
+        """Grow all trials. Return the records of each tree, and the category sets.
 
-        The records are this thread's until it grows the next.
+        The records are overwritten when this thread grows the next trials.
         """
         level = _Level(self, trials)
         if self.table.is_whole:
@@ -183,7 +183,7 @@ class TrialGrower:
 
 
 def memory_of(n_rows: int, sizes: Sizes | None = None) -> int:
-    """Bytes that growing trees of `n_rows` rows together takes, their records left out."""
+    """Bytes needed to grow trees of `n_rows` rows in total, without their records."""
     sizes = Sizes() if sizes is None else sizes
     nodes = sizes.tiny_at_once + 4 * (
         n_rows // (sizes.tiny_rows + 1) + n_rows // (_least_large(sizes) + 1)
@@ -192,12 +192,12 @@ def memory_of(n_rows: int, sizes: Sizes | None = None) -> int:
 
 
 def _least_large(sizes: Sizes) -> int:
-    """Rows that a large node has more of: it is one by its rows or by its units."""
+    """A large node has more rows than this: it is large by its rows or by its units."""
     return min(sizes.mid_rows, MOST_PACKED // MOST_REPEATS)
 
 
 class _Level:
-    """The nodes at hand while the trials of one level grow."""
+    """The open nodes while the trials of one level grow."""
 
     def __init__(self, grower: TrialGrower, trials: Trials) -> None:
         self.grower, self.trials = grower, trials
@@ -211,13 +211,13 @@ class _Level:
         device.fill(grower.counters, 0, 4 * N_COUNTERS)
 
     def grow(self, nodes: NDArray[Any]) -> None:
-        """Grow all that is below nodes whose rows have their codes on the device."""
+        """Grow everything below nodes; the codes of their rows must be on the device."""
         grower = self.grower
         n_rows, tiny, mid = _n_rows(nodes), grower.sizes.tiny_rows, grower.sizes.mid_rows
         fits = grower.table.is_wide | (nodes["negative"] + nodes["positive"] <= MOST_PACKED)
         is_tiny, is_mid = n_rows <= tiny, (n_rows <= mid) & fits
         parts = [nodes[is_mid & ~is_tiny], nodes[~is_mid & ~is_tiny], nodes[is_tiny]]
-        self.side = 0  # which of the two lists of nodes is at hand
+        self.side = 0  # which of the two lists has the open nodes
         self.n_mid, self.n_large, self.n_tiny = (len(part) for part in parts)
         for memory, part in zip((grower.mid[0], grower.large[0], grower.tiny), parts, strict=True):
             if len(part):
@@ -230,14 +230,14 @@ class _Level:
         self.grow_tiny()
 
     def split_in_blocks(self, nodes: NDArray[Any]) -> list[NDArray[Any]]:
-        """Split nodes until the rows of each are no more than a block; such nodes, in groups.
+        """Split nodes until the rows of each fit into a block. Return these nodes in groups.
 
-        All rows go through, a block after another, to be counted and once more to be partitioned.
+        The blocks of all rows are copied twice for each step: to count and to partition the rows.
         """
         grower, most = self.grower, self.grower.table.block_rows
         is_large = _n_rows(nodes) > most
         large, small = nodes[is_large], [nodes[~is_large]]
-        self.growth["tiny_rows"] = self.growth["mid_rows"] = most  # no node is of middle size
+        self.growth["tiny_rows"] = self.growth["mid_rows"] = most  # no node is mid-sized
         self.growth["next_large"] = grower.large[0].address
         while len(large):
             self.device.write(grower.counters, np.zeros(3, dtype=np.uint32))
@@ -248,7 +248,7 @@ class _Level:
         return _groups(np.concatenate(small), most)
 
     def gather(self, nodes: NDArray[Any]) -> None:
-        """Bring the codes of the nodes' rows together, in a table that is theirs alone."""
+        """Gather the codes of the nodes' rows in a table of their own."""
         grower, table, launch = self.grower, self.grower.table, self.kernels.launch
         codes, units = grower.gathered
         assert codes is not None
@@ -272,7 +272,7 @@ class _Level:
         self.growth["codes"], self.growth["block"] = block.codes, block.described.view(np.int64)
 
     def _make_records(self) -> Records:
-        """Room for what becomes of the nodes: a node with a record has a leaf's weight twice."""
+        """Allocate records. A node with a record weighs at least twice the minimum of a leaf."""
         trials, limits = self.trials, self.grower.limits
         tree = trials.trials["tree"][trials.roots["trial"]]
         n_roots = np.bincount(tree, minlength=trials.n_trees)
@@ -285,7 +285,7 @@ class _Level:
         return Records(self.device, capacity, n_roots, has_categories)
 
     def _describe(self) -> NDArray[Any]:
-        """Everything that a kernel works on, as it takes it."""
+        """Return everything that the kernels work on, as their argument."""
         grower, table, limits = self.grower, self.grower.table, self.grower.limits
         growth = np.zeros(1, dtype=GROWTH)
         values: dict[str, Any] = {
@@ -304,11 +304,11 @@ class _Level:
         return growth
 
     def step(self) -> None:
-        """Split the nodes at hand; their children are at hand then."""
+        """Split the open nodes, and open their children."""
         grower, side = self.grower, self.side
         self.growth["next_mid"] = grower.mid[1 - side].address
         self.growth["next_large"] = grower.large[1 - side].address
-        # The list of tiny nodes is counted from where it ends.
+        # New tiny nodes are appended to the list, so its counter starts at its length.
         if self.n_tiny > grower.sizes.tiny_at_once:
             self.grow_tiny()
         self.device.write(grower.counters, np.array([0, 0, self.n_tiny], dtype=np.uint32))
@@ -324,7 +324,7 @@ class _Level:
         self.side = 1 - side
 
     def _split_all(self, nodes: NDArray[Any]) -> None:
-        """Split large nodes, as many at a time as the budget has counters for."""
+        """Split large nodes, as many at once as there is memory for their histograms."""
         grower = self.grower
         one = grower._most_drawn * grower.max_codes * grower.table.count_bytes
         at_once = max(1, HISTOGRAM_BYTES // one)
@@ -362,7 +362,7 @@ class _Level:
         launch("open_large", -(-n // threads), threads, growth, large, n)
 
     def grow_tiny(self) -> None:
-        """Grow all that is below the tiny nodes that were put off."""
+        """Grow everything below the deferred tiny nodes."""
         table = self.grower.table
         blocks = min(-(-self.n_tiny // (TINY_THREADS // 32)), self.grower.n_blocks)
         words = table.row_bytes // 4 if table.row_bytes <= MOST_LINE_BYTES else 0
@@ -379,7 +379,7 @@ class _Level:
         return counters
 
     def n_sets(self) -> int:
-        """Category sets in the tests."""
+        """Number of category sets in the tests."""
         return int(self._read_counters()[N_SETS])
 
 
@@ -390,7 +390,7 @@ def _n_rows(nodes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _groups(nodes: NDArray[Any], most: int) -> list[NDArray[Any]]:
-    """Cut nodes into groups of at most `most` rows together, which each has alone."""
+    """Divide nodes, each of at most `most` rows, into groups of at most `most` rows in total."""
     ends = np.cumsum(_n_rows(nodes))
     groups, first, done = [], 0, 0
     while first < len(nodes):

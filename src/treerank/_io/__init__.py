@@ -1,1 +1,1 @@
-"""Files: atomic writes, Parquet, model files, trees of other libraries."""
+"""File input and output: atomic writes, Parquet, model files, trees of other libraries."""

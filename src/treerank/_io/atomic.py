@@ -1,7 +1,7 @@
-"""Files and folders that are there whole or not at all.
+"""Atomic writes: files and folders that appear complete or not at all.
 
-What is being written has a hidden name of its own, and is locked for as long as its writer lives:
-what a killed run has left behind is not, and the next write to the same place removes it.
+Temporary files and folders have hidden names and stay locked while their writer lives. What a
+killed run has left behind is not locked, and the next write to the same target removes it.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if sys.platform != "win32":
 AnyPath = str | os.PathLike[str]
 
 SUFFIX = ".tmp"
-MAX_LINKS = 40  # as many as Linux follows
-# Where open files have names: a link from there leads to a stream, even if it is a file just now.
+MAX_LINKS = 40  # the limit of Linux
+# Folders of open file descriptors. Links in them lead to streams, even if to a file at present.
 STREAMS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
-# Without locks (on Windows) only age tells that the writer is gone.
+# Without locks (on Windows), only the age shows that the writer is gone.
 OLD_SECONDS = 24 * 3600
 
 
 @contextmanager
 def atomic_write(path: AnyPath) -> Iterator[Path]:
-    """Give a temporary name beside the path; rename it if the block ends well, else remove it.
+    """Yield a temporary file beside the path. Rename it on success, remove it on an exception.
 
-    A symbolic link stays, and the file that it leads to is replaced.
+    A symbolic link is kept, and the file that it points to is replaced.
     """
     target = find_target(path)
-    # The same for every write to this place, and short whatever the name is.
+    # Every write to this target has the same prefix, which is short even if the name is long.
     digest = hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()
     prefix = f".treerank-{digest}-"
     _remove_abandoned(target.parent, prefix, SUFFIX)
     temporary, lock = _new_file(target.parent, prefix)
     try:
         yield temporary
-        # mkstemp is private to its owner; a new file has the rights that the user has set.
+        # mkstemp creates private files; a new file should have the permissions of the umask.
         mask = os.umask(0)
         os.umask(mask)
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~mask
@@ -59,7 +59,7 @@ def atomic_write(path: AnyPath) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Give a new folder that is removed at the end; remove those that killed runs have left."""
+    """Yield a new folder and remove it at the end; first remove those left by killed runs."""
     _remove_abandoned(parent, prefix, "")
     folder, lock = _new_folder(parent, prefix)
     try:
@@ -70,7 +70,7 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def find_target(path: AnyPath) -> Path:
-    """File that a path leads to through links, there or not; refuse what no file can replace."""
+    """Follow symbolic links to a file, which need not exist. Raise if it cannot be replaced."""
     found = Path(path)
     for _ in range(MAX_LINKS):
         if STREAMS.fullmatch(os.path.realpath(found.parent)):
@@ -111,16 +111,16 @@ def _new_folder(parent: Path, prefix: str) -> tuple[Path, int]:
         folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
         if sys.platform == "win32":
             return folder, -1
-        with suppress(FileNotFoundError):  # taken for abandoned already
+        with suppress(FileNotFoundError):  # another process has removed it as abandoned
             number = os.open(folder, os.O_RDONLY)
             if _lock_new(folder, number):
                 return folder, number
 
 
 def _lock_new(path: Path, number: int) -> bool:
-    """Lock what is new; False if somebody has taken it for abandoned before that."""
+    """Lock a new file or folder; False if another process has removed it as abandoned before."""
     if sys.platform != "win32":
-        with suppress(OSError):  # a file system without locks: nobody can take it for abandoned
+        with suppress(OSError):  # without locks in the file system, nothing is removed as abandoned
             fcntl.flock(number, fcntl.LOCK_EX)
     if path.exists():
         return True
@@ -134,10 +134,10 @@ def _close(number: int) -> None:
 
 
 def _remove_abandoned(parent: Path, prefix: str, suffix: str) -> None:
-    """Remove what killed runs have left, as far as that can be told and done.
+    """Remove what killed runs have left, as far as possible.
 
-    The lock goes with its process, however that ends. So what can be locked has no writer; a
-    number of a process in the name would mean another process after a while, or on another host.
+    A lock ends with its process, however that ends, so whatever can be locked has no writer. A
+    process id in the name would not do: ids are reused, and differ between hosts.
     """
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:

@@ -1,8 +1,8 @@
-"""Kept codes: the coded rows of a large table in a folder, to be fitted to again.
+"""Cached codes: the encoded rows of a large table in a folder, for further fits.
 
-`codes.npy` has the codes (features x rows), `rows.npz` labels, weights, thresholds and the
-sampled values, `about.json` what they were made of and the checksums of all this. Numbers and
-text only, and no code.
+`codes.npy` holds the codes (features x rows), `rows.npz` the labels, weights, thresholds and
+sampled values, and `about.json` what they were computed from and the checksums of all arrays.
+The files hold numbers and text only, no executable code.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from treerank._io.cache_checks import check_codes, check_rows, checksum, inspect
 from treerank._io.reserved import named_errors, reserved_file
 
 CODES, ROWS, ABOUT = "codes.npy", "rows.npz", "about.json"
-# Before the names of folders that are being written: in a folder of codes, and among the
-# temporary ones, where others have folders too.
+# Name prefixes of unfinished folders: inside a cache folder, and in the system's temporary folder,
+# which is shared with other programs.
 UNFINISHED, TEMPORARY = ".unfinished-", ".treerank-unfinished-"
 
 
 @contextmanager
 def folder_for(cache_dir: Any) -> Iterator[Path]:
-    """Folder to write into: a temporary one, or one that becomes `cache_dir` when all is well."""
+    """Yield a folder to write into, temporary or inside `cache_dir`; it is removed at the end."""
     if cache_dir is None:
         with temporary_folder(Path(tempfile.gettempdir()), TEMPORARY) as folder:
             yield folder
@@ -50,12 +50,12 @@ def folder_for(cache_dir: Any) -> Iterator[Path]:
             yield folder
     finally:
         if not was_there:
-            with suppress(OSError):  # it is not empty: the codes, or those of another fit
+            with suppress(OSError):  # not empty: it holds codes, perhaps of another fit
                 target.rmdir()
 
 
 def _check_own_folder(folder: Path) -> None:
-    """Never write into a folder that holds something else."""
+    """Raise if the folder holds anything but cached codes."""
     if not folder.exists():
         return
     expected = "expected a new or empty folder, or one with codes that were kept before"
@@ -71,7 +71,7 @@ def _check_own_folder(folder: Path) -> None:
 
 
 def new_codes(folder: Path, shape: tuple[int, int], code_type: np.dtype[Any]) -> NDArray[Any]:
-    """Array of codes in a file, mapped into memory."""
+    """Create a file of codes and return it as a memory-mapped array."""
     described = np.lib.format.dtype_to_descr(code_type)
     with reserved_file(folder / CODES, shape[0] * shape[1] * code_type.itemsize) as file:
         np.lib.format.write_array_header_1_0(
@@ -136,10 +136,10 @@ def _arrays_of(data: TrainingData, coded: Coded) -> dict[str, NDArray[Any]]:
 def find_kept(
     cache_dir: Any, made_of: Any, names: list[str], n_jobs: int
 ) -> tuple[TrainingData, Coded] | None:
-    """Read kept codes, or None if there are none, or they were made of something else.
+    """Return cached codes; None if there are none, or they were computed from something else.
 
-    Damaged ones are as good as none: they can be made anew. But a warning says so, as the disk
-    may be failing.
+    Damaged codes are treated as absent, since they can be computed again. But they cause a
+    warning, as the disk may be failing.
     """
     folder, wanted = Path(cache_dir), json.loads(_as_json(made_of))
     try:
@@ -151,7 +151,7 @@ def find_kept(
         if about["made_of"] != wanted:
             return None
         return _read(folder, about, names, n_jobs)
-    except Exception as error:  # whatever it is, the codes are not to be used
+    except Exception as error:  # whatever the error is, the codes cannot be used
         warn(
             f"Got damaged codes in {str(folder)!r} ({error}); the files are read again, and their "
             "codes made again.",
@@ -205,7 +205,7 @@ def _restore(
 
 
 def _format_levels(levels: list[Any]) -> list[Any]:
-    """Levels for JSON; a list among them stands for levels that share a code."""
+    """Return levels for JSON. Levels that share a code form a list."""
     return [list(level) if isinstance(level, SharedLevels) else level for level in levels]
 
 

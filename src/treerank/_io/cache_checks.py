@@ -1,6 +1,6 @@
-"""Checks of kept codes: what does not fit together would lead the core astray, or mislead.
+"""Checks of cached codes: inconsistent arrays could crash the core, or give a wrong model.
 
-Checksums find what chance has changed; lengths and ranges are what the core relies on.
+Checksums detect random damage; the core relies on the lengths and ranges.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treerank._binning.binning import MAX_LEVELS, Coded
 from treerank._input.validation import TrainingData
 
-BLOCK_CODES = 1 << 22  # looked at while they are in the cache
+BLOCK_CODES = 1 << 22  # codes per block: small enough for the CPU cache
 
 
 def checksum(array: NDArray[Any]) -> int:
@@ -25,7 +25,7 @@ def checksum(array: NDArray[Any]) -> int:
 
 def inspect_codes(codes: NDArray[Any], n_jobs: int) -> tuple[list[int], list[int]]:
     """Checksum and largest code of each feature, in one pass."""
-    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:  # both let other threads run
+    with ThreadPoolExecutor(max(n_jobs, 1)) as pool:  # both computations release the GIL
         found = list(pool.map(_inspect_feature, codes))
     return [each[0] for each in found], [each[1] for each in found]
 
@@ -40,7 +40,7 @@ def _inspect_feature(codes: NDArray[Any]) -> tuple[int, int]:
 
 
 def check_rows(rows: dict[str, NDArray[Any]], checksums: dict[str, int]) -> None:
-    """Check that the arrays beside the codes are those that were kept."""
+    """Check that the arrays stored with the codes are unchanged."""
     if rows.keys() != checksums.keys():
         raise ValueError("arrays are missing from rows.npz")
     for name, array in rows.items():
@@ -49,7 +49,7 @@ def check_rows(rows: dict[str, NDArray[Any]], checksums: dict[str, int]) -> None
 
 
 def check_codes(data: TrainingData, coded: Coded, checksums: list[int], n_jobs: int) -> None:
-    """Check that codes, labels, weights and thresholds are of one table."""
+    """Check that codes, labels, weights and thresholds belong to one table."""
     _check_lengths(data, coded)
     _check_binning(coded)
     found, largest = inspect_codes(coded.codes, n_jobs)

@@ -1,4 +1,4 @@
-"""Stamps of files: what tells whether a file is still the one that was looked at before."""
+"""Stamps of files, which show whether a file has changed since it was read."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A Parquet file ends in its footer (schema, row groups, statistics), the footer's length in four
-# bytes, and four letters.
+# A Parquet file ends with its footer (schema, row groups, statistics), the length of the footer in
+# four bytes, and four letters.
 MAGIC, TAIL_BYTES = b"PAR1", 8
 MOST_FOOTER_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
 class FileStamp:
-    """A file at one time.
+    """The state of a file at one time.
 
-    The time of its last change (`changed_ns`) cannot be set back, as that of its content can.
+    `changed_ns`, the time of the last status change, cannot be set back by a program, unlike
+    `modified_ns`, the time of the last change of the content.
     """
 
     path: Path
@@ -30,14 +31,14 @@ class FileStamp:
 
     @property
     def in_words(self) -> list[Any]:
-        """What decides whether codes that were kept are still those of the file."""
+        """The properties that decide whether cached codes are still those of the file."""
         path = str(self.path.resolve())
         return [path, self.size, self.modified_ns, self.changed_ns, self.footer]
 
     def check_unchanged(self, elsewhere: bool = False) -> None:
-        """Refuse a file that is another by now.
+        """Raise if the file has changed or was replaced.
 
-        On another machine (`elsewhere`) a shared disk may number its files otherwise.
+        On another machine (`elsewhere`), the inode numbers of a shared disk may differ.
         """
         try:
             now = self.path.stat()
@@ -59,13 +60,13 @@ def _changed(path: Path, how: str) -> ValueError:
 
 
 def take_stamp(path: Path) -> FileStamp:
-    """Stamp of a file as it is now."""
+    """Return the stamp of a file in its present state."""
     with path.open("rb") as file:
         about = os.fstat(file.fileno())
         file.seek(max(about.st_size - TAIL_BYTES, 0))
         tail = file.read(TAIL_BYTES)
         length = TAIL_BYTES
-        if tail.endswith(MAGIC):  # what is no Parquet file is refused when it is opened as one
+        if tail.endswith(MAGIC):  # other files are rejected later, when opened as Parquet
             length += min(int.from_bytes(tail[:4], "little"), MOST_FOOTER_BYTES)
         file.seek(max(about.st_size - length, 0))
         digest = hashlib.blake2b(file.read(length), digest_size=16)

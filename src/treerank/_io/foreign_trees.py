@@ -1,4 +1,4 @@
-"""Where a tree for geometric ranking comes from, and how each origin reads a table."""
+"""Sources of trees for geometric ranking, and how each of them reads a table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ScikitLearnSource(TreeSource):
     front: Any
 
     def read(self, X: TableLike) -> NDArray[np.float64]:
-        """Rows as numbers, once the transformers have seen them."""
+        """Return the transformed rows as numbers."""
         if self.front is not None:
             X = self.front.transform(X)
         check_numeric(X, type(self.estimator).__name__)
@@ -56,7 +56,7 @@ class ScikitLearnSource(TreeSource):
 
     @property
     def names(self) -> list[str]:
-        """Names of the features behind the transformers."""
+        """Names of the features after the transformers."""
         return _names_of(self.estimator)
 
 
@@ -68,7 +68,7 @@ class RankerSource(TreeSource):
     front: Any
 
     def read(self, X: TableLike) -> NDArray[np.float64]:
-        """Rows as numbers; levels as the codes that the model has given them."""
+        """Return the rows as numbers, with levels as codes of the model."""
         if self.front is not None:
             X = self.front.transform(X)
         binning = self.model._binning
@@ -93,7 +93,7 @@ def _names_of(estimator: Any) -> list[str]:
 
 
 def split_off_front(tree: Any) -> tuple[Any, Any]:
-    """Return (transformers or None, the tree itself), without the freezers around them."""
+    """Return (transformers or None, the tree itself), without any `FrozenEstimator` around them."""
     while isinstance(tree, FrozenEstimator):
         tree = tree.estimator
     if not isinstance(tree, Pipeline):
@@ -108,7 +108,7 @@ def split_off_front(tree: Any) -> tuple[Any, Any]:
 
 
 def takes_missing(tree: Any) -> bool:
-    """Whether a tree, and all transformers before it, can do with missing values."""
+    """Whether a tree, and all transformers before it, accept missing values."""
     if isinstance(tree, FrozenEstimator):
         return takes_missing(tree.estimator)
     if isinstance(tree, Pipeline):
@@ -119,7 +119,7 @@ def takes_missing(tree: Any) -> bool:
 
 
 def check_has_boundary(tree: Any) -> None:
-    """Raise for models that geometric ranking cannot be defined for."""
+    """Raise for models that have no decision boundary for geometric ranking."""
     if isinstance(tree, DecisionTreeRegressor):
         raise invalid_parameter(
             "tree", tree, "a classifier: a regression tree has no decision boundary"
@@ -129,7 +129,7 @@ def check_has_boundary(tree: Any) -> None:
 
 
 def read_estimator(estimator: Any, max_nodes: int | None = None) -> TreeSource:
-    """Tree of a fitted estimator."""
+    """Return the tree of a fitted estimator."""
     front, tree = split_off_front(estimator)
     check_has_boundary(tree)
     if isinstance(tree, TreeRanker):
@@ -155,7 +155,7 @@ def _from_scikit_learn(estimator: DecisionTreeClassifier) -> AxisTree:
 
 
 def arrays_of(estimator: DecisionTreeClassifier) -> dict[str, Any]:
-    """Fitted tree of scikit-learn as the plain arrays that `read_arrays` takes."""
+    """Return a fitted tree of scikit-learn as the plain arrays that `read_arrays` accepts."""
     tree = estimator.tree_
     arrays = {name: np.array(getattr(tree, name)) for name in _NODE_ARRAYS}
     arrays["value"] = tree.value[:, 0, :].copy()
@@ -194,13 +194,13 @@ def _from_ranker(model: TreeRanker, max_nodes: int | None) -> AxisTree:
 
 
 def _nodes_of_ranker(tree: RankTree, thresholds: list[NDArray[np.float64]]) -> NDArray[Any]:
-    """Graph of the LeafRank tests, then the cells; the entry of the walk comes first."""
+    """Return the graph of the LeafRank tests, then the cells. Walks start at node 0."""
     cells, tests = tree.cells, tree.tests
     split = np.flatnonzero(tree.is_split)
     owner = np.zeros(len(tests), dtype=np.intp)
     for cell in split:
         owner[cells["first_test"][cell] : cells["last_test"][cell]] = cell
-    # A walk that comes to a cell goes on with its first test, or ends.
+    # A walk that reaches a cell continues with its first test, or ends at a leaf cell.
     at_cell = 1 + len(tests) + np.arange(tree.n_cells)
     at_cell[split] = 1 + cells["first_test"][split]
     at_test = 1 + np.arange(len(tests))
@@ -225,7 +225,7 @@ def _nodes_of_ranker(tree: RankTree, thresholds: list[NDArray[np.float64]]) -> N
     records["missing_left"] = inner["missing_left"]
     records["missing_left"][categorical] = tree.category_sets[sets, 0] & np.uint64(1)
     for feature in np.unique(inner["feature"][~categorical]):
-        # Code 0 is missing: a cut there, or behind the last bin, tells it from all numbers.
+        # Code 0 is missing: a cut there, or after the last bin, separates it from all numbers.
         ends_of_bins = np.concatenate([[-np.inf], thresholds[feature], [np.inf]])
         here = (inner["feature"] == feature) & ~categorical
         cut = np.minimum(inner["cut"][here], len(ends_of_bins) - 1)

@@ -1,4 +1,4 @@
-"""J48: the text that Weka prints for a C4.5 tree, read back."""
+"""J48: parses the text that Weka prints for a C4.5 tree."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def read_j48(text: str) -> tuple[AxisTree, list[str]]:
         predicted=predicted,
         classes=np.array([_as_number(label) for label in labels]),
         single_precision=False,
-        takes_missing=False,  # C4.5 sends a part of the row down every branch
+        takes_missing=False,  # C4.5 would split such a row over all branches
     )
     return tree, names
 
 
 def _parse(text: str) -> list[_Branch]:
-    """Return the outcomes of the first test, with all that is below them."""
+    """Return the outcomes of the first test, with everything below them."""
     root: list[_Branch] = []
     path: list[_Branch] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -92,7 +92,7 @@ def _parse(text: str) -> list[_Branch]:
 
 
 def _read_line(line: str) -> tuple[int, _Branch] | None:
-    """Depth and outcome of a line such as ``|   income <= 3: bad (7.0/1.0)``."""
+    """Return depth and outcome of a line such as ``|   income <= 3: bad (7.0/1.0)``."""
     bars = _BARS.match(line)
     assert bars is not None
     rest = line[bars.end() :]
@@ -143,7 +143,7 @@ def _finite(text: str) -> float:
 def _counts(
     leaves: list[_Leaf], predicted: NDArray[np.intp], n_classes: int
 ) -> NDArray[np.float64] | None:
-    """Class counts; None where the text does not say of which class the errors are."""
+    """Return class counts; None if the text does not give the classes of the errors."""
     wrong = np.array([leaf.wrong for leaf in leaves])
     if n_classes > 2 and wrong.any():
         return None
@@ -174,7 +174,7 @@ class _Writer:
         return nodes
 
     def write_test(self, branches: list[_Branch]) -> int:
-        """Write a test and all below it; return its number."""
+        """Write a test and everything below it; return its node number."""
         name = branches[0].name
         signs = sorted(branch.sign for branch in branches)
         values = {branch.value for branch in branches}

@@ -1,4 +1,4 @@
-"""Trees given as arrays of nodes, as scikit-learn has them: checked, and made a tree."""
+"""Build trees from arrays of nodes in scikit-learn's format, after checks."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _OPTIONAL_ARRAYS = (
 
 @dataclass(frozen=True)
 class TreeSource(ABC):
-    """A tree and how a table becomes the numbers it tests."""
+    """A tree, and how to convert a table to the numbers that it tests."""
 
     tree: AxisTree
 
     @abstractmethod
     def read(self, X: TableLike) -> NDArray[np.float64]:
-        """Rows as numbers, categories as codes, NaN for missing."""
+        """Return the rows as numbers, with categories as codes and NaN for missing values."""
 
     @property
     @abstractmethod
@@ -59,21 +59,21 @@ class TreeSource(ABC):
 class ArraySource(TreeSource):
     """A tree given as arrays or as text.
 
-    Columns of a data frame are found by name where the tree has names; `ordered` says that
-    those of an array can be taken as they come.
+    Columns of a data frame are found by name if the tree has feature names. `ordered` is whether
+    an array, whose columns have no names, is accepted too.
     """
 
     given_names: list[str] | None
     ordered: bool
 
     def read(self, X: TableLike) -> NDArray[np.float64]:
-        """Rows as numbers; levels as the codes of the text."""
+        """Return the rows as numbers, with levels as the codes of the J48 text."""
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if self.given_names is not None and isinstance(frame, nw.DataFrame):
             self._check_names(frame, self.given_names)
             if not self.tree.single_precision:
                 return self._read_frame(frame, self.given_names)
-            # A tree of scikit-learn: its columns are what scikit-learn makes of them.
+            # A tree of scikit-learn: columns are converted as scikit-learn does.
             X = frame.select(self.given_names).to_native()
         if not self.ordered:
             raise ValueError(
@@ -110,12 +110,12 @@ class ArraySource(TreeSource):
 
     @property
     def names(self) -> list[str]:
-        """Names that the tree gives, or x0, x1, …."""
+        """The feature names of the tree, or x0, x1, …."""
         return self.given_names or [f"x{j}" for j in range(self.tree.n_features)]
 
 
 def _level_codes(column: Column, levels: list[Any]) -> NDArray[np.float64]:
-    """Codes of levels; NaN for missing and unknown ones."""
+    """Return the codes of levels; NaN for missing and unknown levels."""
     codes = encode_levels(column, levels)
     if levels and isinstance(levels[-1], SharedLevels) and levels[-1] == ANY_OTHER:
         known = np.array([not is_missing(value) for value in column.values])
@@ -130,7 +130,7 @@ def from_node_arrays(
     n_features: int,
     **facts: Any,
 ) -> AxisTree:
-    """Arrays of one entry a node; every node stands for the leaf of its own number."""
+    """Build a tree from arrays with one entry per node. The leaf of a node has its number."""
     nodes = new_nodes(len(arrays["children_left"]))
     inner = np.asarray(arrays["children_left"]) >= 0
     nodes["leaf"] = np.where(inner, -1, np.arange(len(nodes)))
@@ -143,13 +143,13 @@ def from_node_arrays(
 
 
 def _whole(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole counts where shares times totals have missed them by a rounding."""
+    """Round counts that are not integers only because of rounding in shares times totals."""
     whole = np.rint(counts)
     return np.where(np.isclose(counts, whole, rtol=1e-9, atol=1e-9), whole, counts)
 
 
 def read_arrays(arrays: Mapping[str, Any]) -> TreeSource:
-    """Tree given as plain arrays, in the manner of scikit-learn."""
+    """Return the tree given by plain arrays, as in scikit-learn."""
     absent = [name for name in (*_NODE_ARRAYS, "value") if name not in arrays]
     if absent:
         raise ValueError(f"Got a tree without {', '.join(absent)}; expected {EXPECTED}.")
@@ -187,7 +187,7 @@ def read_arrays(arrays: Mapping[str, Any]) -> TreeSource:
 
 
 def _check_node_arrays(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Arrays of one length and the right kind, that name only nodes that are there."""
+    """Return the arrays converted, checked for equal lengths, children, features and values."""
     kinds = {
         "children_left": np.int64, "children_right": np.int64, "feature": np.int64,
         "threshold": np.float64, "value": np.float64, "weighted_n_node_samples": np.float64,
@@ -197,7 +197,7 @@ def _check_node_arrays(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         name: np.asarray(arrays[name], dtype=kinds[name]) for name in kinds if name in arrays
     }
     value = checked["value"]
-    if value.ndim == 3 and value.shape[1] == 1:  # as scikit-learn has it
+    if value.ndim == 3 and value.shape[1] == 1:  # the shape in scikit-learn
         value = checked["value"] = value[:, 0, :]
     if value.ndim != 2 or value.shape[1] < 2:
         raise ValueError(
@@ -214,7 +214,7 @@ def _check_node_arrays(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         raise ValueError("Got a node with one child only; expected two, or -1 for both.")
     if inner.any() and checked["feature"][inner].min() < 0:
         raise ValueError("Got a test of feature -1; expected numbers from 0.")
-    if np.isnan(checked["threshold"][inner]).any():  # an infinite one separates the missing values
+    if np.isnan(checked["threshold"][inner]).any():  # infinity separates missing from known values
         raise ValueError("Got a threshold that is NaN; expected numbers.")
     if not np.isfinite(value).all() or value.min() < 0:
         raise ValueError("Got value with NaN, infinite or negative entries; expected class counts.")

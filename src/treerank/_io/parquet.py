@@ -1,7 +1,7 @@
-"""Fit to Parquet files: rows become codes in a memory-mapped file, block by block.
+"""Fit to Parquet files: rows are encoded block by block into a memory-mapped file.
 
-The target and the weights are read once, each feature twice: once to see what decides
-thresholds and levels, once to be coded.
+The target and the weights are read once, each feature twice: once to find thresholds and
+levels, once to be encoded.
 """
 
 from __future__ import annotations
@@ -58,27 +58,27 @@ from treerank._io.cache import find_kept, folder_for, keep, new_codes
 from treerank._io.parquet_files import ParquetFiles, feature_names, import_pyarrow, open_parquet
 from treerank._leafrank import LeafRank
 
-# Raise it when the files of kept codes change.
+# Format number of cached codes. Increase it when their files change.
 KEPT_VERSION = 3
 
 
 class CodedFit:
-    """Fits an estimator that works on codes: to a table in memory, or by `fit_parquet`."""
+    """Mixin to fit an estimator to codes: of a table in memory, or of files (`fit_parquet`)."""
 
     verbose: int
 
     def _plan_fit(self, data: TrainingData) -> Any:
-        """Check the parameters when labels and weights are known, and plan the fit."""
+        """Check the parameters, given labels and weights, and plan the fit."""
         raise NotImplementedError
 
     def _fit_coded(self, data: TrainingData, coded: Coded, plan: Any) -> None:
-        """Fit to the coded rows."""
+        """Fit to the encoded rows."""
         raise NotImplementedError
 
     def _fit_table(
         self: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, **more: Any
     ) -> None:
-        """Validate, bin and fit a table in memory; `more` is for `_fit_coded`."""
+        """Validate, bin and fit a table in memory; `more` is passed to `_fit_coded`."""
         with all_or_nothing(self), record_stages(self.verbose):
             with stage("validate"):
                 data = validate_training_data(
@@ -92,7 +92,7 @@ class CodedFit:
             self._fit_coded(data, coded, plan, **more)
 
     def _categories(self: Any) -> Any:
-        """How categories are split; splitters other than LeafRank see a column for each level."""
+        """How categories are split. Splitters other than LeafRank get one column per level."""
         splitter = getattr(self, "splitter", None)
         if isinstance(splitter, LeafRank | None):
             return self.categories
@@ -114,8 +114,8 @@ class CodedFit:
     ) -> Self:
         """Fit to Parquet files, which may be larger than the memory.
 
-        The model is that of `fit` on the same rows. Rows are read block by block and coded,
-        mostly in one byte a value, into a file that is mapped into memory; a feature is read
+        The model is the same as with `fit` on the same rows. Rows are read block by block and
+        encoded, mostly with one byte per value, into a memory-mapped file. Features are read
         twice, the target and the weights once. Needs pyarrow.
 
         Parameters
@@ -130,10 +130,10 @@ class CodedFit:
         columns : sequence of str, optional
             Features. By default all other columns.
         cache_dir : path, optional
-            Folder where the coded rows are kept: another fit to the same files with the same
-            target, weights, columns, categories and `max_bins` does not read them again. Codes
-            that are damaged are made again, with a warning. By default they are in a temporary
-            folder, gone when the fit ends.
+            Folder in which the encoded rows are kept: another fit to the same files with the
+            same target, weights, columns, categories and `max_bins` does not read the files
+            again. Damaged codes are computed again, with a warning. By default, the codes are in
+            a temporary folder that is removed when the fit ends.
 
         Returns
         -------
@@ -193,7 +193,7 @@ def open_features(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows whose labels and weights are read, and how to code their features."""
+    """Rows whose labels and weights have been read, and a function to encode their features."""
 
     data: TrainingData
     code: Callable[[], Coded]
@@ -201,18 +201,18 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What is to be read, and for whom."""
+    """What to read, and for which estimator."""
 
     estimator: Any
     files: ParquetFiles
     target: str
     sample_weight: str | None
     names: list[str]
-    kept: Any  # folder of kept codes, or None
+    kept: Any  # folder of cached codes, or None
 
     @contextmanager
     def rows(self) -> Iterator[_Rows]:
-        """Read labels and weights, or find them kept; temporary files are gone at the end."""
+        """Yield rows from the cache or the files; temporary files are removed at the end."""
         n_jobs = check_n_jobs(self.estimator.n_jobs)
         if self.kept is not None:
             found = find_kept(self.kept, self.made_of, self.names, n_jobs)
@@ -229,12 +229,12 @@ class _Reading:
 
     @property
     def wanted(self) -> set[int] | None:
-        """Columns that the user has named categories; None to tell by type."""
+        """Columns that the user declared categorical; None to infer them from the types."""
         return wanted_categories(self.estimator.categorical_features, self.names)
 
     @property
     def made_of(self) -> dict[str, Any]:
-        """All that decides the codes."""
+        """Everything that determines the codes."""
         wanted, order = self.wanted, self.estimator.label_order
         return {
             "version": KEPT_VERSION,
@@ -259,7 +259,7 @@ class _Reading:
         n_jobs: int,
         progress: Report | None,
     ) -> Coded:
-        """Code the features, and keep the codes if that is asked for."""
+        """Encode the features, and cache the codes if requested."""
         with self.files.unchanged():
             coded = self._write_codes(folder, data, has_weight, n_jobs, progress)
         if self.kept is not None:
@@ -291,7 +291,7 @@ class _Reading:
         return order_by_statistic(coded, ordered, numbers, data, max_bins, n_jobs)
 
     def _labels_and_weights(self, n_jobs: int) -> tuple[TrainingData, NDArray[np.bool_] | None]:
-        """Read the target and the weights; the rows that have weight, None for all."""
+        """Read the target and the weights; also return which rows have weight, None for all."""
         labels: list[LabelBlock] = []
         weights: list[NDArray[np.float64]] = []
         masks: list[NDArray[np.bool_]] = []
@@ -341,7 +341,7 @@ class _Reading:
         progress: Report | None,
         done: float,
     ) -> Iterator[tuple[slice, Any]]:
-        """Features of the rows that have weight, block by block, and the rows' numbers."""
+        """Yield the row numbers and features of the rows that have weight, by block."""
         first = given = 0
         for read in self.files.blocks(self.names, n_jobs != 1):
             block = read
@@ -362,7 +362,7 @@ class _Reading:
         n_jobs: int,
         progress: Report | None,
     ) -> tuple[Binning, BinningSample]:
-        """Look over the features and choose thresholds and levels."""
+        """Read the features and choose thresholds and levels."""
         wanted, weights = self.wanted, data.weights
         bound = _core.sample_bound(data.table.n_rows, column_stats.SAMPLE_ROWS)
         looks = []
@@ -373,7 +373,7 @@ class _Reading:
         for j, name in enumerate(self.names):
             levels = seen.weights[j]
             if levels is not None and seen.has_missing[j] and self._is_whole(name):
-                # As pandas has it: whole numbers with missing ones among them are floats.
+                # As in pandas, where integer columns with missing values become floats.
                 seen.weights[j] = type(levels)({float(v): m for v, m in levels.items()})
         return fit_binning(sample, seen, max_bins, n_jobs), sample
 
@@ -383,7 +383,7 @@ class _Reading:
 
 
 def _units(weights: Weights, rows: slice) -> NDArray[np.int64] | None:
-    """Units of some rows; of all at once they would take eight bytes per row."""
+    """Units of some rows. For all rows at once, they would take eight bytes per row."""
     return Weights(
         None if weights.repeats is None else weights.repeats[rows],
         None if weights.units is None else weights.units[rows],
@@ -391,7 +391,7 @@ def _units(weights: Weights, rows: slice) -> NDArray[np.int64] | None:
 
 
 def _quantised(weights: list[NDArray[np.float64]], sums: WeightSums) -> Weights:
-    """Units of all rows; each block is dropped when it is done."""
+    """Units of all rows. Each block of weights is dropped once it is converted."""
     if not weights or sums.largest_count == 1:
         return Weights()
     parts = []

@@ -1,4 +1,4 @@
-"""Parquet files: found, checked against each other, and read block by block."""
+"""Find Parquet files, check that they form one table, and read them block by block."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 from treerank._input.option_types import Paths
 from treerank._io.file_stamps import FileStamp, take_stamp
 
-# Of columns as doubles that are in memory at once.
+# Size of a block whose values are doubles.
 BLOCK_BYTES = 32 << 20
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 19
 SUFFIXES = (".parquet", ".pq")
 
 
 def import_pyarrow() -> tuple[Any, Any]:
-    """Return pyarrow and its Parquet module, or say how to get them."""
+    """Return pyarrow and its Parquet module; an error says how to install them."""
     try:
         import pyarrow as pa  # noqa: PLC0415
         import pyarrow.parquet as pq  # noqa: PLC0415
@@ -33,7 +33,7 @@ def import_pyarrow() -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class ParquetFiles:
-    """Files that hold one table, one after another."""
+    """Files that together hold one table, in this order."""
 
     stamps: list[FileStamp]  # taken before anything was read
     schema: Any  # of the first file that has rows
@@ -46,10 +46,10 @@ class ParquetFiles:
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:
-        """Refuse files that change while a block reads them.
+        """Raise if the files change while the block of this context reads them.
 
-        Labels of one version would meet features of another. Whatever else goes wrong then comes
-        of the change, and is not what is to be said.
+        Labels of one version would be combined with features of another. If the files have
+        changed, any other exception is a consequence, and is replaced by this error.
         """
         try:
             yield
@@ -63,11 +63,11 @@ class ParquetFiles:
             stamp.check_unchanged()
 
     def blocks(self, names: Sequence[str], use_threads: bool) -> Iterator[Any]:
-        """Read these columns block by block, as tables of pyarrow."""
+        """Read the given columns block by block, as tables of pyarrow."""
         pa, pq = import_pyarrow()
         n_rows = min(max(BLOCK_BYTES // (8 * len(names)), LEAST_ROWS), MOST_ROWS)
         for path in self.paths:
-            # A bounded buffer and no prefetch: a row group may be larger than the memory.
+            # Bounded buffer and no prefetching: a row group may be larger than the memory.
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
                 if file.metadata.num_rows == 0:
                     continue
@@ -101,7 +101,7 @@ def open_parquet(path: Paths, needed: Sequence[str]) -> ParquetFiles:
 
 
 def _find(path: Paths) -> list[Path]:
-    """Files of a path, in sorted order; those of a list in its order."""
+    """Return the files of a path in sorted order; those of a list in its order."""
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not given:
         raise ValueError(f"Got path={path!r}; expected at least one Parquet file.")
@@ -146,7 +146,7 @@ def _check_names(file: Path, names: list[str], needed: Sequence[str]) -> None:
 
 
 def _compare(first: Path, expected: Any, file: Path, found: Any) -> None:
-    """Refuse a file whose columns differ from those of the first."""
+    """Raise if the columns of a file differ from those of the first."""
     for a, b, here, there in [(expected, found, first, file), (found, expected, file, first)]:
         missing = [name for name in a.names if name not in b.names]
         if missing:
@@ -165,7 +165,7 @@ def _compare(first: Path, expected: Any, file: Path, found: Any) -> None:
 
 
 def _kind(kind: Any) -> str:
-    """Name of a type, the same for all that hold the same values."""
+    """Name of a type; types that hold the same values have the same name."""
     pa, _ = import_pyarrow()
     if pa.types.is_dictionary(kind):
         order = "ordered " if kind.ordered else ""
@@ -176,7 +176,7 @@ def _kind(kind: Any) -> str:
 def feature_names(
     files: ParquetFiles, target: str, sample_weight: str | None, columns: Any
 ) -> list[str]:
-    """Columns to learn from: those named, or all but the target, the weight and an index."""
+    """Return the given features, or all columns but the target, the weight and an index."""
     if columns is None:
         stored = (files.schema.pandas_metadata or {}).get("index_columns", [])
         left_out = {target, sample_weight, *(name for name in stored if isinstance(name, str))}

@@ -1,7 +1,7 @@
-"""Room on the disk, taken before it is used.
+"""Reserve disk space before it is used.
 
-A file that is mapped into memory has no room of its own until it is written to. Where the disk is
-full by then, the system can only kill the process; a file whose room is reserved gives an error.
+A memory-mapped file takes no disk space until it is written to. If the disk is full by then, the
+system can only kill the process; reserving the space first raises an error instead.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 ZEROS = bytes(1 << 20)
-# What file systems answer that cannot reserve, and those that have no room.
+# Errors of file systems that cannot reserve space, and of those that have none left.
 CANNOT = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
 def reserved_file(path: Path, n_bytes: int) -> Iterator[BinaryIO]:
-    """Open a new file to write its header; reserve `n_bytes` zero bytes after it."""
+    """Open a new file for its header, and reserve `n_bytes` zero bytes after it."""
     with named_errors(path, n_bytes), path.open("wb") as file:
         yield file
         file.flush()
@@ -44,7 +44,7 @@ def _reserve(file: BinaryIO, start: int, n_bytes: int) -> None:
 
 @contextmanager
 def named_errors(path: Path, n_bytes: int) -> Iterator[None]:
-    """Name the file and the room that it needs where there is none; the system does not."""
+    """Add the file and the space it needs to the system's error if there is no space left."""
     try:
         yield
     except OSError as error:

@@ -1,1 +1,1 @@
-"""Read: partition, rules, explanation, dependence."""
+"""Interpret fitted models: partitions, rules, explanations, attributions, dependence."""

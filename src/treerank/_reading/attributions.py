@@ -1,4 +1,4 @@
-"""Attributions: a score shared out over the features, exactly."""
+"""Attributions: divide the score of a row among the features."""
 
 from __future__ import annotations
 
@@ -17,33 +17,34 @@ from treerank._input.validation import Table, validate_rows
 from treerank._reading.tree_sums import TreeSum, tree_sum
 
 Floats = NDArray[np.float64]
-# Random orders of the features, over all trees, where trees have too many paths; and most for a
-# tree. Each order comes with its reverse.
+# For trees with too many paths: the number of random orders of the features, over all trees, and
+# the maximum for one tree. Each order is followed by its reverse.
 N_ORDERS = 400
 MOST_ORDERS = 64
 
 
 @dataclass(frozen=True)
 class Attributions:
-    """What each feature adds to the score of each row.
+    """Contribution of each feature to the score of each row.
 
     Attributes
     ----------
     values : array of shape (n_samples, n_features)
-        Together with `expected_value` they sum to the score of the row.
+        The values of a row and `expected_value` sum to the score of the row.
     expected_value : float
-        The score when nothing is known of a row: the mean over the training rows, or over the
+        The score when nothing is known about a row: the mean over the training rows, or over the
         baseline.
     interactions : array of shape (n_samples, n_features, n_features) or None
-        Of pairs of features, each half in both places; on the diagonal what a feature adds by
-        itself. A row of the matrix sums to the feature's value.
+        Interaction values of pairs of features, half of each on either side of the diagonal. The
+        diagonal has what a feature contributes by itself. Each row of the matrix sums to the
+        feature's value.
     data : array of shape (n_samples, n_features)
-        The rows as they were given; of objects where there are categories.
+        The rows as passed; an array of objects if there are categorical features.
     feature_names : list of str
     method : {"path-dependent", "interventional"}
     exact : bool
-        False where some trees have too many paths and features and were estimated; see
-        `attributions`.
+        False if the values of some trees were estimated, because these have too many paths and
+        features; see `attributions`.
     """
 
     values: Floats
@@ -63,7 +64,7 @@ class Attributions:
         return np.asarray(self.expected_value + self.values.sum(axis=1))
 
     def to_shap(self) -> Any:
-        """Return a `shap.Explanation`, for the plots of that library, which must be installed."""
+        """Return a `shap.Explanation` for the plots of shap, which must be installed."""
         try:
             shap = importlib.import_module("shap")
         except ImportError:
@@ -87,38 +88,38 @@ def attributions(
     interactions: bool = False,
     max_paths: int = 20_000,
 ) -> Attributions:
-    """Divide the score of each row among the features, so that the parts sum to it.
+    """Divide the score of each row among the features, so that the parts sum to the score.
 
-    Shapley values: what a feature adds to the score, averaged over all orders in which the
-    features of the row become known. Features that are not known are averaged out, by the
-    training rows in the nodes of the trees (path-dependent, as in TreeSHAP [1]_), or over the
-    rows of a baseline (interventional).
+    Computes Shapley values: the contribution of a feature to the score, averaged over all orders
+    in which the features of the row become known. Features that are not known yet are averaged
+    out, either with the training weights in the nodes of the trees (path-dependent, as in
+    TreeSHAP [1]_) or over the rows of a baseline (interventional).
 
     Parameters
     ----------
     model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
-        Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
+        Fitted, with LeafRank as the splitter. A forest must have ``aggregation="posterior"`` or
         ``"mean_rank"``.
     X : array-like or data frame of shape (n_samples, n_features)
         Rows to explain.
     baseline : array-like or data frame of shape (n_rows, n_features), optional
-        Rows to compare with: a sample of the population, or those that were approved. A hundred
-        or so will do; time grows with their number. By default the training weights that the
-        model keeps.
+        Rows to compare with, for example a sample of the population, or of the approved cases.
+        About a hundred rows are enough; the time grows with their number. By default, the
+        training weights stored in the model are used instead.
     interactions : bool, default=False
-        Also compute the values of pairs of features.
+        Also compute the interaction values of pairs of features.
     max_paths : int, default=20_000
-        Without a baseline: cells that are merged and split again are reached by many paths. A
-        tree with more paths than this is computed from the values of all sets of its features
-        if these sets are few: ``max_paths / 16`` or fewer, which by default are trees of ten
-        features. Other such trees are estimated from the contributions along random orders of
-        the features, some 400 over all trees; they sum to the score all the same, and `exact` is
-        False. Against a baseline all trees are exact.
+        Used without a baseline only. Cells that are merged and split again are reached by many
+        paths. For a tree with more paths than this, the values are computed from the values of
+        all subsets of its features if there are at most ``max_paths / 16`` subsets (by default,
+        up to ten features). For all other such trees, they are estimated from the contributions
+        along random orders of the features, about 400 over all trees. Estimated values still sum
+        to the score, and `exact` is False. With a baseline, all values are exact.
 
     Returns
     -------
     Attributions
-        `values`, `expected_value`, `interactions`, and what they belong to.
+        `values`, `expected_value` and `interactions`, with the rows that they belong to.
 
     References
     ----------
@@ -169,7 +170,7 @@ def _attribute(
     max_paths: int,
     n_jobs: int,
 ) -> tuple[Floats, Floats | None, float, bool]:
-    """Values, pairs, the expected value, and whether they are exact."""
+    """Return the values, the pairs, the expected value, and whether they are exact."""
     p, n = codes.shape
     if baseline is not None:
         flat, expected, exact = _core.attribute_baseline(
@@ -201,7 +202,7 @@ def _attribute(
 
 
 def _orders_of(trees: TreeSum) -> int:
-    """Orders to draw for a tree: few where many trees share the work."""
+    """Number of random orders to draw per tree: the more trees, the fewer."""
     n_trees = len(trees.starts) - 1
     return min(MOST_ORDERS, 2 * -(-N_ORDERS // (2 * n_trees)))
 
@@ -218,7 +219,7 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
 
 
 def rows_of(model: Any, X: TableLike | Table, name: str) -> Table:
-    """Check rows; an error says which argument they are."""
+    """Validate rows; an error names the argument that they were passed as."""
     try:
         return validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())
     except ValueError as error:
@@ -233,7 +234,7 @@ def _baseline_codes(model: Any, baseline: Any, n_jobs: int) -> Codes:
 
 
 def data_of(table: Table) -> NDArray[Any]:
-    """Rows as an array: numbers, or objects where there are categories."""
+    """Return the rows as an array of numbers, or of objects if there are categories."""
     if table.matrix is not None:
         return np.asarray(table.matrix, dtype=np.float64)
     if not table.is_categorical.any():

@@ -1,4 +1,4 @@
-"""Boundary points: what would have to change in a row for the tree to decide otherwise."""
+"""Boundary points: what would have to change in a row for a tree to predict another class."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from treerank._trees.axis_tree import AxisTree, Side
 
 @dataclass(frozen=True)
 class BoundaryPoints:
-    """The nearest points at which a tree decides otherwise, one for each row.
+    """The nearest points at which a tree predicts another class, one for each row.
 
     Attributes
     ----------
     points : array of shape (n_samples, n_features)
-        Just across the boundary: the tree decides otherwise there. Of objects if there are
-        categories.
+        Points just across the decision boundary. An array of objects if there are categorical
+        features.
     changed : array of bool, shape (n_samples, n_features)
         Which features differ from those of the row.
     changes : array of shape (n_samples, n_features)
-        Point less row: by how much each number has to change; NaN for a category, and where the
-        value is missing and would have to be known.
+        Point minus row: by how much each number has to change. NaN for categorical features, and
+        for missing values that would have to be known.
     distance : array of shape (n_samples,)
         Distance to the boundary in the units of the metric.
     decision : array of shape (n_samples,)
-        The class that the tree predicts there.
+        The class that the tree predicts at the point.
     feature_names : list of str
     """
 
@@ -44,7 +44,7 @@ class BoundaryPoints:
         return len(self.points)
 
     def in_words(self) -> list[str]:
-        """Say for each row which features would have to change, and how."""
+        """Describe, for each row, which features would have to change, and how."""
         return [self._format(row) for row in range(len(self))]
 
     def _format(self, row: int) -> str:
@@ -60,7 +60,7 @@ class BoundaryPoints:
 def project(
     tree: AxisTree, seen: NDArray[np.float64], nearest: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Nearest values inside the boxes of the given nodes, and which of them are new."""
+    """Return the nearest values inside the boxes of the given nodes, and which values are new."""
     points = seen.copy()
     changed = np.zeros(seen.shape, dtype=bool)
     for node in np.unique(nearest):
@@ -75,7 +75,7 @@ def project(
 
 
 def _move_inside(values: NDArray[np.float64], side: Side, single: bool) -> NDArray[np.float64]:
-    """Nearest allowed values; a missing value stays missing where the box allows it."""
+    """Nearest allowed values. A missing value stays missing if the box allows it."""
     known = ~np.isnan(values)
     must_be_known = ~known & (not side.missing)
     moved = values.copy()
@@ -91,7 +91,7 @@ def _move_inside(values: NDArray[np.float64], side: Side, single: bool) -> NDArr
 
 
 def _just_above(value: float, single: bool) -> float:
-    """Least number above that the tree can see."""
+    """Smallest number above `value` in the precision that the tree uses."""
     if not single:
         return float(np.nextafter(value, np.inf))
     seen = np.float32(value)
@@ -99,7 +99,7 @@ def _just_above(value: float, single: bool) -> float:
 
 
 def _at_most(value: float, single: bool) -> float:
-    """Largest number not above that the tree can see."""
+    """Largest number not above `value` in the precision that the tree uses."""
     if not single:
         return value
     seen = np.float32(value)
@@ -107,20 +107,20 @@ def _at_most(value: float, single: bool) -> float:
 
 
 def with_levels(points: NDArray[np.float64], tree: AxisTree) -> NDArray[Any]:
-    """Points with levels instead of codes; numbers alone stay an array of numbers."""
+    """Replace codes of categories by levels. Points without categories are returned unchanged."""
     if all(levels is None for levels in tree.levels):
         return points
     shown = points.astype(object)
     for feature, levels in enumerate(tree.levels):
         if levels is not None:
-            # Not a list: NumPy would make columns of levels that are tuples.
+            # np.array() of a list would turn levels that are tuples into columns.
             names = np.fromiter([None, *map(_one_level, levels)], object, 1 + len(levels))
             shown[:, feature] = names[np.nan_to_num(points[:, feature]).astype(np.intp)]
     return shown
 
 
 def _one_level(level: Any) -> Any:
-    """One of the levels that share a code."""
+    """Return the level, or the first of several that share a code."""
     if not isinstance(level, SharedLevels):
         return level
     return level[0] if level else "another level"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from treerank._base import TreeRanker
 
 Floats = NDArray[np.float64]
-MAX_GRID = 64  # places of a grid that one walk of the core takes at once
+MAX_GRID = 64  # grid points per feature that the core handles in one walk
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PartialDependence:
     average : array of shape (len(grid[0]),) or (len(grid[0]), len(grid[1]))
         Mean over the rows.
     response : str
-        What was averaged.
+        What was averaged: "score" or "probability".
     """
 
     features: tuple[str, ...]
@@ -56,25 +56,25 @@ def partial_dependence(
     response: str = "score",
     sample_weight: ArrayLike | None = None,
 ) -> PartialDependence:
-    """Average the score of a ranking tree over rows, one or two features set to a grid.
+    """Average the score of a ranking tree over rows, with one or two features set to a grid.
 
     Equals the mean of `score_samples` over copies of the rows with the features replaced
-    (section 5.2 of Clémençon, Depecker & Vayatis 2011), but walks all rows and the whole
-    grid down the tree together: a test on the features splits the grid, any other test
-    splits the rows. It costs little more than one prediction.
+    (section 5.2 of Clémençon, Depecker & Vayatis 2011), but passes all rows and the whole
+    grid down the tree together: a test on one of the features splits the grid, any other
+    test splits the rows. This costs little more than one prediction.
 
     Parameters
     ----------
     model : TreeRank or LeafRank
         Fitted.
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows to average over, usually those of the training.
+        Rows to average over, usually the training rows.
     features : str, int, or sequence of one or two
         Names or positions of the features.
     grid_resolution : int, default=100
-        Number of values of a numeric feature, evenly spaced between the percentiles. A
-        feature with no more distinct values than this is taken at these values, a
-        category at its levels.
+        Number of values of a numeric feature, evenly spaced between the percentiles. If the
+        feature has no more distinct values than this, they form the grid. For a categorical
+        feature, the levels do.
     percentiles : tuple of two floats, default=(0.05, 0.95)
     response : {"score", "probability"}, default="score"
         Average `score_samples`, or the probability of the last class.
@@ -117,7 +117,7 @@ def partial_dependence(
 
 
 def check_has_tests(model: FittedClassifier, remedy: str = "") -> None:
-    """Refuse what is no fitted ranking tree, or not one whose splits are tests on features."""
+    """Raise unless the model is a fitted ranking tree whose splits are tests on features."""
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
     if not isinstance(getattr(model, "tree_", None), RankTree):
@@ -128,7 +128,7 @@ def check_has_tests(model: FittedClassifier, remedy: str = "") -> None:
 
 
 def find_features(names: list[str], features: Any) -> list[int]:
-    """Positions of one or two features, given by name or position."""
+    """Positions of one or two features that are given by name or position."""
     given = [features] if isinstance(features, str | int | np.integer) else list(features)
     expected = "one or two different features, by name or position"
     if len(given) not in (1, 2):
@@ -178,7 +178,7 @@ def _check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats | Non
 def _grid_of(
     table: Table, binning: Binning, j: int, resolution: int, low: float, high: float
 ) -> NDArray[Any]:
-    """Values of a feature to set the rows to; levels that share a code are one of them."""
+    """Grid values of a feature. Levels that share a code form one value."""
     levels = binning.levels[j]
     if levels is not None:
         return np.fromiter(levels, object, len(levels))
@@ -203,7 +203,7 @@ def _grid_codes(binning: Binning, j: int, grid: NDArray[Any]) -> NDArray[np.uint
 
 
 def _cell_values(model: TreeRanker, response: str) -> Floats:
-    """Response of each leaf cell; others are 0 and not used."""
+    """Response of each leaf cell. Inner cells have 0, which is not used."""
     by_stratum = model.partition_.scores if response == "score" else model._posterior[:, -1]
     values = np.zeros(model.tree_.n_cells)
     leaves = model.tree_.leaves
@@ -212,7 +212,7 @@ def _cell_values(model: TreeRanker, response: str) -> Floats:
 
 
 def alike_codes(tree: RankTree, j: int, codes: NDArray[Any]) -> NDArray[np.intp]:
-    """Give codes of a feature the same number where no test tells them apart."""
+    """Number the codes of a feature so that codes that no test separates share a number."""
     tests = tree.tests[(tree.tests["left"] >= 0) & (tree.tests["feature"] == j)]
     if tests["categorical"].any():
         return np.unique(codes, return_inverse=True)[1]
@@ -228,7 +228,7 @@ def _sum_over_grid(
     varied: list[tuple[int, NDArray[np.uint16]]],
     n_jobs: int,
 ) -> Floats:
-    """Sum over the rows for the whole grid, one walk for each block of 64 x 64 places."""
+    """Sum over the rows for the whole grid, with one walk per block of 64 x 64 grid points."""
     slots, target = tree._flat
     sets = _set_bytes(tree.category_sets)
     places, distinct = [], []

@@ -1,4 +1,4 @@
-"""Distances between rows: the scale of each feature, and what is too far apart."""
+"""Distances between rows: the scale of each feature, and the largest distance allowed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from treerank._input.parameters import check_choice, invalid_parameter
 from treerank._trees.axis_tree import AxisTree
 
-# In one feature: the squares of a few of these can be added.
+# Largest distance in one feature. The sum of the squares of several of them does not overflow.
 LARGEST_DISTANCE = 1e150
 
 
 def feature_scale(
     metric: Any, seen: NDArray[np.float64], tree: AxisTree, weight: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
-    """What each feature is divided by; 1 for a constant, as in scikit-learn's scalers."""
+    """Scale that each feature is divided by; 1 if it is constant, as in scikit-learn's scalers."""
     if not isinstance(metric, str):
         try:
             scale = np.asarray(metric, dtype=np.float64)
@@ -36,17 +36,17 @@ def feature_scale(
     else:
         scale = _deviation(seen, weight)
     categorical = np.array([levels is not None for levels in tree.levels])
-    usable = (scale > 1e-290) & (scale < 1e290)  # NaN, for a column without values, is not
+    usable = (scale > 1e-290) & (scale < 1e290)  # False for NaN: a column without values
     return np.where(usable & ~categorical, scale, 1.0)
 
 
 def check_distances(
     seen: NDArray[np.float64], scale: NDArray[np.float64], names: list[str]
 ) -> None:
-    """Refuse rows so far apart that the squares of distances are no doubles."""
+    """Raise if rows are so far apart that squared distances overflow."""
     with np.errstate(over="ignore"):
         apart = (np.fmax.reduce(seen, axis=0) - np.fmin.reduce(seen, axis=0)) / scale
-    far = apart > LARGEST_DISTANCE  # NaN, for a column without values, is not
+    far = apart > LARGEST_DISTANCE  # False for NaN: a column without values
     if far.any():
         feature = int(np.argmax(far))
         raise ValueError(
@@ -62,5 +62,5 @@ def _deviation(seen: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArra
     weight_sum = np.maximum(weight @ known, np.finfo(np.float64).tiny)
     mean = weight @ np.where(known, seen, 0.0) / weight_sum
     spread = np.where(known, seen - mean, 0.0)
-    with np.errstate(over="ignore"):  # infinite is not usable
+    with np.errstate(over="ignore"):  # the caller discards infinite deviations
         return np.asarray(np.sqrt(weight @ spread**2 / weight_sum))

@@ -1,4 +1,4 @@
-"""Explain: which tests put a row into its stratum, and what would move it."""
+"""Explanations: which tests put a row into its stratum, and what would move it to another."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Step:
-    """One split of the ranking tree that the row has passed.
+    """One split of the ranking tree on the path of a row.
 
     Attributes
     ----------
     conditions : tuple of str
-        What the row fulfils of the split's tests.
+        The conditions of the split's tests that the row fulfils.
     better : bool
-        Whether that put it on the better side.
+        Whether they put the row on the better side.
     """
 
     conditions: tuple[str, ...]
@@ -41,22 +41,23 @@ class Step:
 
 @dataclass(frozen=True)
 class Move:
-    """The smallest change of one feature that moves the row up, or down.
+    """The smallest change of one feature that moves a row up, or down.
 
     Attributes
     ----------
     feature : str
     condition : str
-        What the feature would have to be. Any value that fulfils it puts the row into
-        `stratum`.
+        The condition that the feature would have to fulfil. Any value that fulfils it puts the
+        row into `stratum`.
     value : float, level or None
-        The nearest value that fulfils it; None where any known value does.
+        The nearest value that fulfils the condition; None if any known value does.
     change : float or None
-        Value less present value; None for a category, and where the value is missing.
+        `value` minus the present value; None for a category, and if the present value is
+        missing.
     stratum : int
-        Where the row would be.
+        The stratum that the row would be in.
     score : float
-        Its score there.
+        The score of that stratum.
     """
 
     feature: str
@@ -69,22 +70,22 @@ class Move:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a row is in its stratum, and which single changes would move it.
+    """Why a row is in its stratum, and which changes of one feature would move it.
 
     Attributes
     ----------
     stratum : int
-        0 is the best.
+        Stratum of the row; 0 is the best.
     n_strata : int
     score : float
     reasons : tuple of str
-        The conditions of all steps, joined for each feature. Any row that fulfils them
-        is in the same stratum.
+        The conditions of all steps, combined by feature. Any row that fulfils them is in the
+        same stratum.
     steps : tuple of Step
-        The splits that the row has passed, from the root on.
+        The splits on the path of the row, starting at the root.
     up, down : tuple of Move
-        For each feature that can do it alone, the smallest change that puts the row into a
-        better, or a worse, stratum.
+        For each feature that can move the row by itself, the smallest change that puts it into
+        a better (up) or worse (down) stratum.
     """
 
     stratum: int
@@ -104,23 +105,23 @@ class Explanation:
 
 
 def explain(model: Any, X: TableLike) -> list[Explanation]:
-    """Explain which tests put each row into its stratum, and what would move it.
+    """Explain which tests put each row into its stratum, and what would move it to another.
 
-    A move changes one feature and leaves the others as they are. For a number it is the
-    change of least size; for a category, and for a value that is missing, the one to the
-    nearest stratum. No feature is moved to missing.
+    A move changes one feature and leaves the others as they are. For a number, it is the
+    smallest change; for a category or a missing value, the change to the nearest stratum.
+    No move makes a value missing.
 
     Parameters
     ----------
     model : TreeRank or LeafRank
         Fitted.
     X : array-like or data frame of shape (n_samples, n_features)
-        The rows, a few of them.
+        The rows to explain, usually few.
 
     Returns
     -------
     list of Explanation
-        One for each row; ``print`` shows it in words.
+        One for each row; ``print`` shows it as text.
 
     Examples
     --------
@@ -169,7 +170,7 @@ def explain(model: Any, X: TableLike) -> list[Explanation]:
 def _walk(
     tree: RankTree, binning: Binning, names: list[str], codes: NDArray[Any]
 ) -> tuple[list[Step], Box]:
-    """Follow a row: the splits that it passes, and the box of all that it fulfils."""
+    """Follow a row down the tree. Return its splits, and the box of all conditions it fulfils."""
     steps, everywhere = [], Box()
     cell = 0
     while tree.is_split[cell]:
@@ -181,7 +182,7 @@ def _walk(
             left = left_codes(tree, test, int(binning.n_codes[feature]))
             goes_left = bool(left >> code & 1)
             allowed = left if goes_left else all_codes(binning)[feature] & ~left
-            # A row's value is either missing or it is not: conditions need not allow for both.
+            # The value of a row is either missing or known: a condition need not allow both.
             _narrow(box, feature, 1 if code == 0 else allowed & ~1)
             at = int(test["left"] if goes_left else test["right"])
         better = int(tree.tests["side"][at]) == 0
@@ -197,10 +198,10 @@ def _narrow(box: Box, feature: int, allowed: int) -> None:
 
 
 class _Ladder:
-    """The strata that each row reaches by one feature alone, rung by rung.
+    """The strata that each row reaches if only one feature changes, by rung.
 
-    Rungs are the intervals between the thresholds of the tests on a number, ascending, or
-    the levels of a category.
+    Rungs are the intervals between the thresholds of the tests on a number, in ascending order,
+    or the levels of a category.
     """
 
     def __init__(
@@ -251,16 +252,16 @@ class _Ladder:
         )
 
     def _changes(self, row: int) -> NDArray[np.float64]:
-        """Change that takes a row to the near end of each rung; 0 where it is."""
+        """Change that takes a row to the near end of each rung; 0 for its own rung."""
         rungs = np.arange(len(self.bounds) + 1)
-        above = np.append(-np.inf, np.nextafter(self.bounds, np.inf))  # least value of a rung
+        above = np.append(-np.inf, np.nextafter(self.bounds, np.inf))  # smallest value of a rung
         upto = np.append(self.bounds, np.inf)
         goal = np.where(rungs > self.rung[row], above, upto)
         change = np.where(rungs == self.rung[row], self.values[row], goal) - self.values[row]
         return np.asarray(change)
 
     def _format(self, row: int, rung: int) -> tuple[str, Any]:
-        """Condition that leads to the stratum of a rung, and the nearest value that fulfils it."""
+        """Return the condition for the stratum of a rung, and the nearest value that fulfils it."""
         if self.levels is not None:
             level = self.levels[rung]
             some = level[0] if isinstance(level, SharedLevels) else level

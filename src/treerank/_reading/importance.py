@@ -1,4 +1,4 @@
-"""Global importance, with how well it is known."""
+"""Global feature importance with confidence intervals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Importance:
     level : float
         Their confidence level.
     kind : str
-        What the values are.
+        What the values measure.
     """
 
     names: list[str]
@@ -78,10 +78,10 @@ def attribution_importance(
     level: float = 0.95,
     random_state: RandomStateLike = 0,
 ) -> Importance:
-    """Mean absolute attribution of each feature, with intervals by a bootstrap of the rows.
+    """Mean absolute attribution of each feature, with intervals from a bootstrap of the rows.
 
-    Says how far a feature moves scores, for better or worse: what the model does, not whether it
-    is right.
+    Measures how far a feature moves scores, in either direction: what the model does, not
+    whether it is right.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def attribution_importance(
     groups : mapping of str to sequence of features, optional
         Features whose attributions are added up before the absolute value is taken.
     n_bootstrap : int, default=1000
-        Number of samples of rows.
+        Number of bootstrap samples.
     level : float, default=0.95
     random_state : int, RandomState or None, default=0
 
@@ -110,7 +110,7 @@ def attribution_importance(
     """
     level = check_level(level)
     n_draws = check_integer("n_bootstrap", n_bootstrap, 2) or 2
-    tree_sum(model)  # refuses models that have no attributions
+    tree_sum(model)  # raises for models that have no attributions
     table = rows_of(model, X, "X")
     members = check_groups(groups, table.names)
     found = attributions(model, table, baseline)
@@ -140,10 +140,10 @@ def auc_importance(
 ) -> Importance:
     """Loss of AUC on held-out rows when a feature, or a group, is shuffled, with intervals.
 
-    Columns of a group are shuffled together: columns that say the same stand in for each other
-    when they are shuffled one by one. The intervals are those of DeLong's paired comparison,
-    widened by the spread over the repetitions. Beyond two classes the VUS takes the place of the
-    AUC.
+    The columns of a group are shuffled together: if redundant columns are shuffled one by one,
+    each is replaced by the others, and all appear unimportant. The intervals are those of
+    DeLong's paired comparison, widened by the variance over the repetitions. With more than two
+    classes, the VUS is used instead of the AUC.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def auc_importance(
         Their labels.
     groups : mapping of str to sequence of features, optional
     n_repeats : int, default=5
-        How often a feature is shuffled.
+        Number of times that each feature is shuffled.
     level : float, default=0.95
     sample_weight : array-like of shape (n_samples,), optional
     random_state : int, RandomState or None, default=0
@@ -199,10 +199,10 @@ def importance_by_shuffling(
     level: float,
     rng: np.random.Generator,
 ) -> Importance:
-    """Loss of AUC or VUS of scores with some columns in another order.
+    """Loss of AUC or VUS when groups of columns are shuffled.
 
-    `score` takes the columns and the order, None for the rows as they are; `judged` has the labels,
-    the classes in order, and the weights.
+    `score` takes the columns and the order; None scores the rows as they are. `judged` holds the
+    labels, the classes in order, and the weights.
     """
     labels, classes, sample_weight = judged
     orders = [rng.permutation(len(labels)) for _ in range(n_repeats)]
@@ -224,7 +224,7 @@ def importance_by_shuffling(
 
 
 def _limits(lost: Floats, losses: Floats, sample: Any, level: float) -> tuple[float, float, float]:
-    """Mean loss, and its limits from the spread over rows and over repetitions."""
+    """Return the mean loss and its limits, from the variance over rows and over repetitions."""
     value = float(losses.mean())
     spread = spread_of_mean(lost - value, sample.code, sample.weight)
     if len(losses) > 1:
@@ -238,9 +238,9 @@ def _limits(lost: Floats, losses: Floats, sample: Any, level: float) -> tuple[fl
 
 
 def _shuffled(X: TableLike, at: list[int], order: NDArray[np.intp]) -> Any:
-    """Rows with some columns in another order."""
+    """Return the rows with the columns `at` reordered."""
     if isinstance(X, nw.DataFrame):
-        if X.implementation.is_pandas_like():  # which aligns columns by the index
+        if X.implementation.is_pandas_like():  # with_columns() would align them by the index
             rows = X.to_native().copy()
             for j in at:
                 rows[rows.columns[j]] = rows[rows.columns[j]].array[order]

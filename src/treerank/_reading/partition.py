@@ -18,21 +18,22 @@ from treerank.metrics._surface import RocSurface, surface_of_shares
 class OrderedPartition:
     """Cells of the feature space in ranking order, with the class counts in each.
 
-    Everything that can be said of a ranking tree on its training rows is read off this
-    object: the ROC curve is the broken line through the cumulative class shares, the
-    AUC its area (Clémençon, Depecker & Vayatis 2011, Proposition 2); with more than two
-    ordered classes the ROC surface, and the volume under it.
+    All measures of a ranking tree on its training rows follow from this object: the ROC
+    curve is the broken line through the cumulative class shares, and the AUC is the area
+    under it (Clémençon, Depecker & Vayatis 2011, Proposition 2). With more than two ordered
+    classes, these are the ROC surface and the volume under it.
 
     Parameters
     ----------
     counts : array-like of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell; cell 0 is the best.
     classes : array-like of shape (n_classes,), optional
-        Labels in ascending order, the last one ranked first. By default 0, 1, …
+        Labels in ascending order; the last one is ranked first. By default 0, 1, …
     scores : array-like of shape (n_cells,), optional
-        Score of each cell, not increasing. By default the number of cells below it.
+        Score of each cell, not increasing. By default n_cells for the best cell, down to 1 for
+        the worst.
     rules : callable, optional
-        Returns one rule in words for each cell; see :meth:`rules`.
+        Returns one rule as text for each cell; see :meth:`rules`.
 
     Examples
     --------
@@ -92,38 +93,39 @@ class OrderedPartition:
         return np.asarray(self.counts / self.counts.sum(axis=0))
 
     def roc(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return knots of the ROC curve: false positive and true positive rates.
+        """Return the knots of the ROC curve: false positive and true positive rates.
 
         Returns
         -------
         fpr, tpr : arrays of shape (n_cells + 1,)
-            The curve joins them by straight lines.
+            The curve connects these points by straight lines.
         """
         shares = np.vstack([np.zeros(2), np.cumsum(self._two_classes(), axis=0)])
         shares[-1] = 1.0
         return shares[:, 0], shares[:, 1]
 
     def auc(self) -> float:
-        """Area under the ROC curve; equals Mann-Whitney with ties counted 1/2."""
+        """Area under the ROC curve; equals the Mann-Whitney statistic with ties counted 1/2."""
         fpr, tpr = self.roc()
         return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1]) / 2))
 
     def vus(self) -> float:
         """Volume under the ROC surface, for any number of classes; the AUC for two.
 
-        The chance that one row of each class comes out in the order of the classes, rows of
-        one cell in random order. A random order of the cells gives ``1 / n_classes!``.
+        The probability that random rows, one of each class, are ranked in the order of the
+        classes; rows of the same cell are in random order. A random ranking gives
+        ``1 / n_classes!``.
         """
         return vus_of_weights(np.ascontiguousarray(self.counts[::-1].T))
 
     def surface(self) -> RocSurface:
-        """ROC surface of three classes: what all pairs of cuts of the ranking achieve.
+        """ROC surface of three classes, over all pairs of thresholds on the ranking.
 
         Returns
         -------
         RocSurface
-            `low`, `middle`, `high`: the shares of the three classes that come out right;
-            `volume()`, which is :meth:`vus`.
+            `low`, `middle`, `high`: the correctly classified shares of the three classes;
+            `volume()` equals :meth:`vus`.
         """
         if self.counts.shape[1] != 3:
             raise ValueError(
@@ -154,9 +156,9 @@ class OrderedPartition:
     def reorder_concave(self) -> OrderedPartition:
         """Return the same cells in the order that makes the ROC curve concave.
 
-        By decreasing ratio of positives to negatives: the order of largest AUC for these
-        cells (Theorem 1 of Clémençon, Depecker & Vayatis 2011). A tree's own order need
-        not be concave.
+        The cells are sorted by decreasing ratio of positives to negatives, which maximizes the
+        AUC for these cells (Theorem 1 of Clémençon, Depecker & Vayatis 2011). The curve of a
+        tree's own order need not be concave.
         """
         shares = self._two_classes()
         order = np.argsort(-shares[:, 1] / np.maximum(shares.sum(axis=1), 1e-300), kind="stable")
@@ -164,13 +166,13 @@ class OrderedPartition:
         return OrderedPartition(self.counts[order], classes=self.classes, rules=rules)
 
     def rules(self) -> list[str]:
-        """Say in words which rows fall into each cell, best cell first."""
+        """Describe which rows fall into each cell, best cell first."""
         if self._rules is None:
             raise ValueError("This partition was made from counts alone and has no rules.")
         return self._rules()
 
     def columns(self) -> dict[str, Any]:
-        """Return the strata table, column by column."""
+        """Return the table of strata as a dict of columns."""
         total = self.counts.sum(axis=1)
         shares = self.posterior()
         table: dict[str, Any] = {
@@ -195,7 +197,7 @@ class OrderedPartition:
         return table
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the strata table as a data frame, one row per cell, best first.
+        """Return the table of strata as a data frame, one row per cell, best first.
 
         Parameters
         ----------

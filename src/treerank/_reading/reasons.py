@@ -1,4 +1,4 @@
-"""Reasons: the features that moved a row down, or up, most, in words."""
+"""Reasons: the features that moved a row down, or up, most, as text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from treerank._reading.attributions import Attributions, attributions, data_of, 
 from treerank._reading.tree_sums import tree_sum
 from treerank._reading.usual_values import UsualValues, format_value, is_missing, usual_values
 
-# Rows of the reference that a row is compared with; spread evenly over the ranking.
+# Most rows of the reference that a row is compared with, spread evenly over the ranking.
 MOST_ROWS = 128
-# Share of the reference that counts as the best of a model without strata.
+# Share of the baseline that counts as the best if the model has no strata.
 BEST_SHARE = 0.1
 REFERENCES = ("population", "approved", "best")
 
@@ -27,20 +27,20 @@ Groups = dict[str, list[int]]
 
 @dataclass(frozen=True)
 class Reason:
-    """One reason why a row is not better (or not worse) placed.
+    """One reason why a row is not ranked higher (or lower).
 
     Attributes
     ----------
     feature : str
         Name of the feature, or of the group of features.
     attribution : float
-        What it adds to the score: below 0 for reasons to be down, above 0 for reasons to be up.
+        Contribution to the score: negative for ``direction="down"``, positive for ``"up"``.
     value : number, level or None
-        The row's value of the feature; in a group, of the feature that counts most.
+        The row's value of the feature; for a group, of its most important feature.
     text : str
-        The value, and what is usual; or the text of the user's table.
+        The value and what is usual, or the text given in `codes`.
     code : str or None
-        The code of the user's table.
+        The code given in `codes`.
     """
 
     feature: str
@@ -65,12 +65,12 @@ def reasons(
     groups: Mapping[str, Sequence[Any]] | None = None,
     codes: Mapping[Any, Any] | None = None,
 ) -> list[list[Reason]]:
-    """Name for each row the features that moved it down, or up, most.
+    """Return, for each row, the features that moved it down, or up, most.
 
-    The attributions of the row against a reference, the largest first. A feature that works in
-    the row's favour is never a reason, nor is one whose value contradicts a monotone constraint:
-    where the score may only rise with a feature, a row above the reference's median is not told
-    that it is too low.
+    Reasons are the attributions of the row against a reference, the largest first. A feature
+    that works in the row's favour is never a reason, nor is one whose value contradicts a
+    monotone constraint: if the score can only rise with a feature, a row above the median of the
+    reference is not told that the feature is too low.
 
     Parameters
     ----------
@@ -79,30 +79,30 @@ def reasons(
     X : array-like or data frame of shape (n_samples, n_features)
         Rows to give reasons for.
     n : int, default=4
-        Most reasons for a row.
+        Maximum number of reasons per row.
     baseline : array-like or data frame, optional
-        Rows that the reference is taken from, such as those of the training. Without them rows are
-        compared with the mean of the training rows, and reasons do not say what is usual.
+        Rows from which the reference is taken, such as the training rows. If None, rows are
+        compared with the mean over the training rows, and reasons do not say what is usual.
     reference : {"population", "approved", "best"}, default="population"
         Compare with all rows of the baseline, with those on the better side of the cut-off, or
-        with those of the best stratum (of a model of many trees: the best tenth).
+        with those in the best stratum (for a model of many trees, the best tenth).
     cutoff : float, default=0.0
         Score that separates the approved from the others.
     direction : {"down", "up"}, default="down"
-        Which way is worse. Where the last class is the bad one (a default, a disease), a high
-        score is bad news: ask for what moved rows "up". The approved and the best are then those
-        with low scores.
+        Which direction is worse. If the last class is the bad one (a default, a disease), a high
+        score is bad: use "up" for what raised the score. The approved and the best rows are then
+        those with low scores.
     groups : mapping of str to sequence of features, optional
-        Features that are one reason, whose attributions are added up. Features without a group
-        stand for themselves.
+        Features that form one reason; their attributions are summed. Each feature without a
+        group is a reason of its own.
     codes : mapping, optional
-        From a feature or group to a code, or to a pair (code, text). The text replaces the words
-        that are made up here.
+        Maps a feature or group to a code, or to a pair (code, text). The text replaces the
+        generated one.
 
     Returns
     -------
     list of list of Reason
-        One list for each row, the strongest reason first; ``str`` gives its words.
+        One list for each row, the strongest reason first; ``str(reason)`` gives its text.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def reasons(
         raise ValueError(
             f"Got reference={reference!r} without a baseline; expected rows to take it from."
         )
-    tree_sum(model)  # refuses models that have no attributions
+    tree_sum(model)  # raises for models that have no attributions
     table = rows_of(model, X, "X")
     members = check_groups(groups, table.names)
     texts = _check_codes(codes, members)
@@ -141,7 +141,7 @@ def reasons(
 def reasons_both_ways(
     model: FittedRanker, X: TableLike, n: int, baseline: Any
 ) -> dict[str, list[list[Reason]]]:
-    """Reasons to be "up" and to be "down" against all rows of a baseline, computed once."""
+    """Return reasons in both directions from one computation, against all rows of a baseline."""
     rows, usual = _reference_rows(model, baseline, "population", 0.0, -1.0)
     found = attributions(model, X, rows)
     members = check_groups(None, found.feature_names)
@@ -154,9 +154,9 @@ def reasons_both_ways(
 def _reference_rows(
     model: Any, baseline: Any, reference: str, cutoff: float, sign: float
 ) -> tuple[Any, list[UsualValues]]:
-    """Rows to compare with, and what is usual among all rows of the reference."""
+    """Return the rows to compare with, and the usual values among all rows of the reference."""
     table = rows_of(model, baseline, "baseline")
-    better = -sign * model.score_samples(table)  # higher is better, whichever way that is
+    better = -sign * model.score_samples(table)  # higher is better in either direction
     chosen = np.arange(table.n_rows)
     called = "the population"
     if reference == "approved":
@@ -185,7 +185,7 @@ def _reference_rows(
 
 
 def check_groups(groups: Mapping[str, Sequence[Any]] | None, names: list[str]) -> Groups:
-    """Positions of the features of each group; the others are groups of their own."""
+    """Positions of the features of each group. Each other feature is a group of its own."""
     members: Groups = {}
     taken: dict[int, str] = {}
     if groups is not None and not isinstance(groups, Mapping):
@@ -255,7 +255,7 @@ def _check_codes(
 def _contradictions(
     model: Any, found: Attributions, usual: list[UsualValues] | None, sign: float
 ) -> NDArray[np.bool_]:
-    """Where a monotone feature is on the better side of what is usual, or no worse than it."""
+    """Mark values of monotone features that are no worse than the median of the reference."""
     contradicts = np.zeros(found.values.shape, dtype=bool)
     given = getattr(model, "monotonic_cst", None)
     if given is None or usual is None:
@@ -266,7 +266,7 @@ def _contradictions(
         if median is None:
             continue
         values = found.data[:, j].astype(np.float64)
-        # A worse value lowers the score of reasons to be down, and raises that of reasons up.
+        # A worse value lowers the score if the direction is down, and raises it if it is up.
         contradicts[:, j] = (values - median) * float(constraints[j]) * sign <= 0
     return contradicts
 
@@ -280,7 +280,7 @@ def _choose(
     sign: float,
     n: int,
 ) -> list[list[Reason]]:
-    """Return the reasons of each row, strongest first."""
+    """Return the reasons for each row, strongest first."""
     against = np.where(contradicts, 0.0, sign * found.values)  # above 0: a reason
     names = list(members)
     sums = np.column_stack([against[:, at].sum(axis=1) for at in members.values()])

@@ -1,4 +1,4 @@
-"""Rules: which rows fall into a cell, in words.
+"""Rules: a description of the rows that fall into a cell.
 
 A cell is an intersection, over the splits above it, of unions of boxes. The boxes are
 multiplied out and simplified, so that a stratum reads as a few alternatives of a few
@@ -18,7 +18,7 @@ from treerank._trees.boxes import MAX_BOXES, Allowed, Box, intersect, simplify
 from treerank._trees.cell_boxes import all_codes, side_boxes
 from treerank._trees.ranking_tree import RankTree
 
-# Nobody reads more levels than this: of a longer list the first few are said, and their number.
+# A list with more levels than this is unreadable: only its first levels and its length are shown.
 LONGEST_LIST = 10
 FIRST_LEVELS = 5
 
@@ -34,7 +34,7 @@ def cell_rules(
 def group_rules(
     tree: RankTree, binning: Binning, names: list[str], groups: list[NDArray[np.intp]]
 ) -> list[str]:
-    """Rule of each group of cells: what lets a row into any one of them."""
+    """Rule of each group of cells: the condition to be in any cell of the group."""
     paths = _Paths(tree, binning)
     return [paths.say_any([int(cell) for cell in cells], names) for cells in groups]
 
@@ -45,21 +45,21 @@ def side_rule(tree: RankTree, binning: Binning, names: list[str], cell: int, sid
 
 
 def simple_side(tree: RankTree, binning: Binning, cell: int, side: int) -> list[Box]:
-    """One side of a cell, in as few boxes and conditions as possible."""
+    """One side of a cell, simplified to few boxes with few conditions."""
     return simplify(side_boxes(tree, binning, cell, side), all_codes(binning))
 
 
 class _Paths:
-    """The ways to each cell, from those to its parent: cells that share a path share the work."""
+    """The boxes of each cell, derived from those of its parent and cached for shared paths."""
 
     def __init__(self, tree: RankTree, binning: Binning) -> None:
         self.tree, self.binning = tree, binning
         self._sides: dict[int, list[Box]] = {}
-        # Boxes of a cell; None where they are too many to multiply out.
+        # Boxes of each cell; None if they are too many to multiply out.
         self._boxes: dict[int, list[Box] | None] = {0: [{}]}
 
     def say(self, cell: int, names: list[str]) -> str:
-        """Rule of a cell: its boxes, or else what each split on the way to it asks for."""
+        """Rule of a cell: its boxes or, if they are too many, the conditions of each split."""
         boxes = self._reach(cell)
         if boxes is not None:
             return format_boxes(boxes, self.binning, names)
@@ -67,7 +67,7 @@ class _Paths:
         return _and([format_boxes(way, self.binning, names) for way in ways])
 
     def say_any(self, cells: list[int], names: list[str]) -> str:
-        """Rule of several cells together: their boxes, joined where they can be."""
+        """Rule of several cells together: their boxes, merged if possible."""
         found = [self._reach(cell) for cell in cells]
         if all(boxes is not None for boxes in found):
             together = [box for boxes in found for box in boxes or ()]
@@ -75,21 +75,21 @@ class _Paths:
         return " or ".join(f"({self.say(cell, names)})" for cell in cells)
 
     def _path(self, cell: int) -> list[int]:
-        """Cells from below the root down to this one."""
+        """Cells on the path from below the root down to this one."""
         path = [cell]
         while (parent := int(self.tree.cells["parent"][path[-1]])) >= 0:
             path.append(parent)
         return path[-2::-1]
 
     def _reach(self, cell: int) -> list[Box] | None:
-        """Boxes of a cell."""
+        """Boxes of a cell; computes those of the cells above it first."""
         for below in self._path(cell):
             if below not in self._boxes:
                 self._boxes[below] = self._narrow(below)
         return self._boxes[cell]
 
     def _narrow(self, cell: int) -> list[Box] | None:
-        """Boxes of the parent that the side of the cell leaves."""
+        """Intersect the boxes of the parent with the side that leads to the cell."""
         above = self._boxes[int(self.tree.cells["parent"][cell])]
         if above is None:
             return None
@@ -98,7 +98,7 @@ class _Paths:
         return boxes if len(boxes) <= MAX_BOXES else None
 
     def _side(self, cell: int) -> list[Box]:
-        """Boxes of the side of its parent that a cell is."""
+        """Boxes of the side of the parent's split that leads to the cell."""
         if cell not in self._sides:
             parent = int(self.tree.cells["parent"][cell])
             side = 0 if self.tree.cells["left"][parent] == cell else 1
@@ -107,7 +107,7 @@ class _Paths:
 
 
 def format_boxes(boxes: list[Box], binning: Binning, names: list[str]) -> str:
-    """Conditions that all boxes share, then the alternatives, the simplest first."""
+    """Format the conditions that all boxes share, then the alternatives, the simplest first."""
     if not boxes:
         return "no row"
     shared = {f: c for f, c in boxes[0].items() if all(box.get(f) == c for box in boxes)}
@@ -132,7 +132,7 @@ def _format_box(box: Box, binning: Binning, names: list[str]) -> list[str]:
 
 
 def _format(feature: int, codes: Allowed, binning: Binning, names: list[str]) -> str:
-    """One condition in words; empty when it excludes nothing."""
+    """One condition as text; empty if it excludes nothing."""
     n_codes = int(binning.n_codes[feature])
     values = codes & ((1 << n_codes) - 1) & ~1
     all_values = (1 << n_codes) - 2
@@ -155,7 +155,7 @@ def _format(feature: int, codes: Allowed, binning: Binning, names: list[str]) ->
 
 
 def _format_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -> str:
-    """Intervals of a number; codes are 1 + the number of thresholds below."""
+    """Intervals of a number; a code is 1 + the number of thresholds below the value."""
     parts = []
     while values:
         first = (values & -values).bit_length() - 1
@@ -174,7 +174,7 @@ def _format_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -
 
 
 def _number(value: float) -> str:
-    """Six significant digits: enough to read, while the model keeps all."""
+    """Format with six significant digits, enough for reading. The model keeps all digits."""
     return f"{value:.6g}"
 
 
@@ -189,7 +189,7 @@ def _format_levels(name: str, values: Allowed, levels: list[Any]) -> str:
 
 
 def shorter_list(values: Allowed, levels: list[Any]) -> tuple[str, list[Any]]:
-    """Levels that are allowed, after "is", or those that are not, after "is not"."""
+    """Return "is" and the allowed levels, or "is not" and the others if those are fewer."""
     chosen = flat_levels([level for i, level in enumerate(levels, start=1) if values >> i & 1])
     others = flat_levels([level for i, level in enumerate(levels, start=1) if not values >> i & 1])
     return ("is not", others) if len(others) < len(chosen) else ("is", chosen)

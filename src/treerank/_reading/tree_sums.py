@@ -1,4 +1,4 @@
-"""A fitted model as a sum of trees: what attributions are read off."""
+"""A fitted model as a sum of trees, from which attributions are computed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class TreeSum:
 
     starts: NDArray[np.int64]
     slots: NDArray[np.uint8]
-    step: Floats  # what arriving at a slot adds; if at_end, only the end of a walk does
+    step: Floats  # added on arrival at a slot; if at_end, only at the end of a walk
     set_of: NDArray[np.int32]
     category_sets: NDArray[np.uint8]
     at_end: NDArray[np.uint8]
-    left_share: Floats | None  # of the training weight, by slot; None where it is not known
+    left_share: Floats | None  # share of the training weight, by slot; None if not known
     factor: float
     offset: float
 
@@ -37,9 +37,9 @@ class TreeSum:
 
 
 def tree_sum(model: Any) -> TreeSum | None:
-    """Trees of a fitted model; None where it has none and gives all rows the same score.
+    """Return the trees of a fitted model; None if it has none and scores all rows alike.
 
-    Refuses what is no sum of trees that ask for single features.
+    Raises unless the score is a sum of trees whose tests each use a single feature.
     """
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)

@@ -1,4 +1,4 @@
-"""What is usual: the values of a column among the rows of a reference, in words."""
+"""Usual values of a column among the rows of a reference, as text."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from treerank._reading.rules import _number
 
 @dataclass(frozen=True)
 class UsualValues:
-    """One column among the rows of a reference."""
+    """Summary of one column over the rows of a reference."""
 
     name: str
     rows: str  # what the rows are called: "the approved"
-    median: float | None  # of a number that is known in some row
-    shares: dict[Any, float]  # of the levels of a category
-    missing: float  # share of the rows
+    median: float | None  # of a numeric column with any known value
+    shares: dict[Any, float]  # by level of a category
+    missing: float  # share of rows without a value
 
     def side(self, value: Any) -> int:
-        """Whether a number is above (1) or below (-1) the median; 0 where neither is known."""
+        """Whether a number is above (1) or below (-1) the median; 0 if equal or not known."""
         if self.median is None or is_missing(value):
             return 0
         return int(np.sign(float(value) - self.median))
 
     def words(self, value: Any) -> str:
-        """Say a row's value and what is usual."""
+        """Describe the value of a row and what is usual."""
         if is_missing(value):
             return f"{self.name} is missing, as for {self.missing:.0%} of {self.rows}"
         if self.median is not None:
@@ -52,7 +52,7 @@ class UsualValues:
 
 
 def usual_values(name: str, column: NDArray[Any], is_category: bool, rows: str) -> UsualValues:
-    """Look at the values of a column."""
+    """Summarize the values of a column."""
     known = [value for value in column.tolist() if not is_missing(value)]
     missing = 1.0 - len(known) / len(column)
     if is_category:
@@ -63,12 +63,12 @@ def usual_values(name: str, column: NDArray[Any], is_category: bool, rows: str) 
 
 
 def is_missing(value: Any) -> bool:
-    """Whether there is no value."""
+    """Whether a value is None or NaN."""
     return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
 
 
 def format_value(value: Any) -> str:
-    """Return a value as people write it."""
+    """Format a value for reading."""
     if is_missing(value):
         return "is missing"
     if isinstance(value, float | np.floating):

@@ -1,4 +1,4 @@
-"""The report: plain data from small files, one template, one script, one stylesheet."""
+"""The HTML report: modules that collect plain data, templates, one script and one stylesheet."""
 
 from treerank._report._page import report
 

@@ -1,8 +1,8 @@
-"""The appendix: what guidelines ask of a model's documents, filled in where it is known.
+"""The appendix: what guidelines require of a model's documentation, filled in as far as known.
 
-The items of TRIPOD+AI (G. Collins and others, "TRIPOD+AI statement", BMJ 385, 2024, e078378), and
-what the guidance on model risk of the Federal Reserve, the OCC and the FDIC speaks of (SR 26-2 and
-OCC Bulletin 2026-13 of 17 April 2026, which replace SR 11-7), in our own words.
+It has the items of TRIPOD+AI (G. Collins and others, "TRIPOD+AI statement", BMJ 385, 2024,
+e078378) and the topics of the guidance on model risk of the Federal Reserve, the OCC and the FDIC
+(SR 26-2 and OCC Bulletin 2026-13 of 17 April 2026, which replace SR 11-7), in our own words.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ MAX_COLUMNS = 40
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to be documented.
+    """One item to document.
 
     Attributes
     ----------
     number, topic : str
     known : str
-        What the model and its rows say; empty if nothing.
+        What is known from the model and its rows; may be empty.
     asks : str
-        What a person has to write; empty if nothing.
+        What a person has to write; may be empty.
     """
 
     number: str
@@ -49,7 +49,7 @@ class Part:
 
 
 def appendix(context: dict[str, Any], model: FittedClassifier, sample: ScoredRows) -> list[Part]:
-    """Fill in the items from what the page shows."""
+    """Fill in the items from the content of the page."""
     known = _known(context, model, sample)
     return [
         Part(
@@ -68,7 +68,7 @@ def appendix(context: dict[str, Any], model: FittedClassifier, sample: ScoredRow
 
 
 def to_markdown(title: str, parts: list[Part], made: str) -> str:
-    """Write the appendix as Markdown; what a person has to write is a line to fill in."""
+    """Format the appendix as Markdown, with blanks for what a person has to write."""
     lines = [f"# {_escape(title)}: documentation", "", f"Made {made}."]
     for part in parts:
         lines += ["", f"## {part.title}", "", part.note, ""]
@@ -87,7 +87,7 @@ SIGNATURES = ("Prepared by", "Validated by", "Approved by")
 
 
 def _escape(text: str) -> str:
-    """Keep names and values from being read as Markdown or HTML."""
+    """Escape characters in names and values that have a meaning in Markdown or HTML."""
     return re.sub(r"([\\`*_{}\[\]<>|#&~])", r"\\\1", " ".join(text.split()))
 
 
@@ -129,7 +129,7 @@ def _rows(context: dict[str, Any]) -> str:
 
 
 def _development(context: dict[str, Any]) -> str:
-    """Say what the model was fitted to, as far as it knows."""
+    """Describe the training rows as far as they are known."""
     if context["view"] is not None:
         counts = context["view"].tree.counts[0]
         return (
@@ -149,7 +149,7 @@ def _columns(sample: ScoredRows) -> str:
 
 
 def _missing(sample: ScoredRows) -> str:
-    """Shares of missing values, of the columns that have some."""
+    """Describe the shares of missing values in the columns that have any."""
     shares = []
     for j, name in enumerate(sample.table.names):
         column = sample.table.column(j)

@@ -1,4 +1,4 @@
-"""Bands of the ranking that hold whole rows."""
+"""Bands of the ranking that do not split ties."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ N_BANDS = 10
 def whole_bands(
     positive: NDArray[np.bool_], score: Floats, weight: Floats, level: float
 ) -> list[dict[str, Any]]:
-    """Ten bands of about equal size, best first; rows of equal score stay in one band.
+    """Ten bands of about equal size, best first. Rows of equal score stay in one band.
 
-    So a band ends at a score that can be used as a cut-off, and holds rows that are there. A model
-    of few scores has fewer bands.
+    So a band ends at a score that can be used as a cut-off, and no row is counted in parts. A model
+    with few distinct scores has fewer bands.
     """
     sample = BinarySample(positive, score, weight)
     negatives, positives, scores = cumulated_weights(sample)
@@ -56,7 +56,7 @@ def whole_bands(
 
 
 def _nearest(rising: Floats, wanted: Floats) -> NDArray[np.intp]:
-    """Places of the values that come nearest to those wanted."""
+    """Indices of the values that are nearest to those wanted."""
     after = np.clip(np.searchsorted(rising, wanted), 1, len(rising) - 1)
     is_before = wanted - rising[after - 1] < rising[after] - wanted
     return np.asarray(after - is_before)

@@ -1,4 +1,4 @@
-"""Ordered classes cut in two: what lies at or above each class against what lies below it."""
+"""Ordered classes split in two: rows at or above each class against those below it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_DRAWN = 6  # lines and calibration pictures
 
 
 def cuts_between_classes(sample: ScoredRows, classes: NDArray[Any], level: float) -> dict[str, Any]:
-    """Gains and calibration of every cut between neighbouring classes, the highest first."""
+    """Gains and calibration for every cut between adjacent classes, the highest first."""
     picture = Picture(
         "Gains by cut: share of the rows at or above each class found, against share of rows taken",
         "share of rows", "share found", width=320, height=270,

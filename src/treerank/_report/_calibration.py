@@ -1,4 +1,4 @@
-"""Gains by bands of the ranking, and how well the probabilities hold."""
+"""Gains by bands of the ranking, and calibration of the probabilities."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from treerank.metrics import (
 )
 from treerank.metrics._calibration import calibration_columns
 
-MAX_GROUPS = 12  # of calibration: one per stratum, up to this number
+MAX_GROUPS = 12  # calibration groups: one per stratum, up to this number
 
 
 def gains(sample: ScoredRows, level: float) -> dict[str, Any]:
-    """Gains table in ten bands of whole rows, and the curve of events found over rows taken."""
+    """Gains table in ten bands, and the curve of the share of events over the share of rows."""
     rows = whole_bands(sample.code == 1, sample.score, sample.weight, level)
     taken, found = cap_curve(sample.code, sample.score, sample_weight=sample.weight)
     rate = float(np.average(sample.code, weights=sample.weight))
@@ -38,7 +38,7 @@ def gains(sample: ScoredRows, level: float) -> dict[str, Any]:
 
 
 def calibration(sample: ScoredRows, level: float) -> dict[str, Any] | None:
-    """Predicted against observed shares; None for a model without probabilities."""
+    """Compare predicted and observed shares; None for a model without probabilities."""
     if sample.probability is None:
         return None
     return calibration_of(sample.code, sample.probability[:, 1], sample.weight, level)
@@ -51,7 +51,7 @@ def calibration_of(
     level: float,
     size: tuple[int, int] = (400, 340),
 ) -> dict[str, Any]:
-    """Predicted against observed shares of the rows of code 1."""
+    """Compare predicted and observed shares of the rows of code 1."""
     predicted = np.clip(probability, 0.0, 1.0)
     fit = calibration_slope(code, predicted, sample_weight=weight, level=level)
     table = calibration_columns(
@@ -91,7 +91,7 @@ def calibration_of(
 
 
 def _test(code: NDArray[np.intp], predicted: Floats, weight: Floats) -> float | None:
-    """Return the p-value of calibration; None where some probabilities are certain."""
+    """Return the p-value of the calibration test; None if any probability is 0 or 1."""
     if ((predicted <= 0) | (predicted >= 1)).any():
         return None
     return calibration_test(code, predicted, sample_weight=weight).p_value

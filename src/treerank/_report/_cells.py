@@ -1,4 +1,4 @@
-"""The tree and its nested subtrees: every cell that can be a stratum, and every step of pruning."""
+"""The tree and its nested subtrees: each cell that can be a stratum, and each step of pruning."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from treerank.metrics import wilson_interval
 from treerank.metrics._proportion import rows_per_weight
 from treerank.metrics._ties import class_weights
 
-# Subtrees of more strata are left out of the slider, unless the model itself has more; and
-# of very many subtrees every so-manieth is shown.
+# The slider omits subtrees with more strata than this, unless the model itself has more. If there
+# are more steps than this, it shows evenly spaced ones.
 MAX_STRATA = 120
 MAX_STEPS = 60
-MAX_RULE = 800  # letters of the rule of a cell that is no stratum of the model
-LONG_RULE = 500  # letters of a rule that is folded
+MAX_RULE = 800  # most characters of the rule of a cell that is not a stratum of the model
+LONG_RULE = 500  # longer rules are collapsed (characters)
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Step:
         Cells that are its strata, best first.
     scores : array
     judged, training : float
-        AUC (VUS beyond two classes) on the evaluation rows, and on the training rows.
+        AUC (VUS for more than two classes) on the evaluation rows, and on the training rows.
     cross_validated, error : float or None
-        What cross-validation at the fit has found, with its standard error.
+        AUC (VUS) by cross-validation during the fit, with its standard error.
     """
 
     leaves: NDArray[np.intp]
@@ -58,13 +58,13 @@ class Step:
 
 @dataclass(frozen=True)
 class CellView:
-    """The cells of a tree, from the largest subtree shown on.
+    """The cells of the largest subtree that is shown.
 
     Attributes
     ----------
     tree : CellTree
     judged : array of shape (n_cells, n_classes)
-        Class counts of the evaluation rows; those of the training rows are the tree's.
+        Class counts of the evaluation rows. Those of the training rows are in the tree.
     shown : array of bool
         Cells of the largest subtree.
     steps : list of Step
@@ -87,10 +87,11 @@ class CellView:
 def view_cells(
     model: FittedClassifier, sample: ScoredRows, level: float, is_held_out: bool = False
 ) -> CellView | None:
-    """Return the cells of a ranking tree; None for models that are none.
+    """Return the cells of a ranking tree; None for other models.
 
-    Held-out scores come from the trees of folds, which have other cells: they are counted by
-    their place in the ranking, and subtrees larger than the model are left out.
+    Held-out scores come from the trees of the folds, which have other cells. Held-out rows are
+    therefore counted by their position in the ranking, and subtrees larger than the model are
+    omitted.
     """
     if not isinstance(model, TreeRanker):
         return None
@@ -120,7 +121,7 @@ def view_cells(
 
 
 def _nested(model: TreeRanker) -> tuple[CellTree, PruningPath | None, int]:
-    """Tree whose cost-complexity subtrees are shown, and which of them the model is."""
+    """Return the tree whose cost-complexity subtrees are shown, and which of them is the model."""
     path = getattr(model, "pruning_path_", None)
     if isinstance(model, TreeRank) and isinstance(path, PruningPath) and model.pruning == "cv":
         return model.unpruned_tree_, path, path.chosen
@@ -128,7 +129,7 @@ def _nested(model: TreeRanker) -> tuple[CellTree, PruningPath | None, int]:
 
 
 def _count(model: TreeRanker, tree: CellTree, sample: ScoredRows) -> Floats:
-    """Class counts of the evaluation rows, in all cells."""
+    """Class counts of the evaluation rows in all cells."""
     n_jobs = check_n_jobs(model.n_jobs)
     cell = tree.apply(tree.encode(sample.rows, model._binning, n_jobs), n_jobs)
     place = cell.astype(np.intp) * tree.n_classes + sample.code
@@ -140,10 +141,10 @@ def _count(model: TreeRanker, tree: CellTree, sample: ScoredRows) -> Floats:
 def _place(
     model: TreeRanker, tree: CellTree, path: PruningPath | None, chosen: int, sample: ScoredRows
 ) -> Floats:
-    """Count held-out rows in the strata of the model by their place in the ranking.
+    """Count held-out rows in the strata of the model by their position in the ranking.
 
-    A stratum that holds a share of the training rows from the top down gets the held-out rows
-    of the same places; ties across an edge are shared out, to whole rows where rows are whole.
+    A stratum gets the held-out rows whose quantiles in the ranking are those of its training rows.
+    Ties across the edge of a stratum are divided, and counts are rounded if rows have no weights.
     """
     step = _step(model, tree, path, np.ones((tree.n_cells, tree.n_classes)), chosen)
     ends = np.cumsum(tree.counts[step.leaves].sum(axis=1)) / tree.counts[0].sum()
@@ -160,7 +161,7 @@ def _place(
 
 
 def _sum_up(tree: CellTree, counts: Floats) -> Floats:
-    """Add the counts of cells to those above them; what lies below a stratum stays empty."""
+    """Add the counts of cells to those above them. Cells below a stratum stay empty."""
     parent: NDArray[np.int32] = tree.cells["parent"]
     for cell in range(tree.n_cells - 1, 0, -1):  # preorder: children come after their parent
         counts[parent[cell]] += counts[cell]
@@ -168,7 +169,7 @@ def _sum_up(tree: CellTree, counts: Floats) -> Floats:
 
 
 def _reachable(tree: CellTree, k: int) -> NDArray[np.bool_]:
-    """Cells of the k-th subtree: the root, and those whose parent is split there."""
+    """Cells of the k-th subtree: the root, and those whose parent is split in it."""
     split = tree.sequence[1] > k
     return np.append(True, split[tree.cells["parent"][1:]])
 
@@ -202,7 +203,7 @@ def _quality(scores: Floats, counts: Floats) -> float:
 
 
 def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[str, Any]]:
-    """Say of every cell shown what never changes: rule, counts, rates, point on the curve."""
+    """Describe each shown cell, independently of the step: rule, counts, rates, ROC point."""
     tree = view.tree
     numbers = np.flatnonzero(view.shown)
     points = split_points(view)
@@ -240,7 +241,7 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
 
 
 def _rates(view: CellView) -> dict[str, list[Any]]:
-    """Share of the top class (or of all classes) in each cell, with interval, against training."""
+    """Shares of the classes in each cell, with intervals for the top class, and in training."""
     weight = view.judged.sum(axis=1)
     n = weight * view.rows_per_weight
     events = view.judged[:, -1] * view.rows_per_weight
@@ -261,7 +262,7 @@ def _rates(view: CellView) -> dict[str, list[Any]]:
 
 
 def _apart(view: CellView) -> list[str | None]:
-    """Where training and judged rates differ beyond noise; allows for the number of strata."""
+    """Describe significant differences from the training rates, adjusted for multiple strata."""
     if view.judged.shape[1] > 2:
         return [None] * len(view.judged)
     each = adjusted_level(view.level, len(view.steps[view.chosen].leaves))
@@ -275,9 +276,9 @@ def _apart(view: CellView) -> list[str | None]:
 
 
 def split_points(view: CellView) -> Floats:
-    """Where each split lies on the ROC curve of the tree's own order: what is left of it.
+    """Point of each split on the ROC curve of the tree's own order.
 
-    Shares of the lowest and of the highest class.
+    Its coordinates are the shares of the lowest and of the highest class to the left of the split.
     """
     tree, judged = view.tree, view.judged[:, [0, -1]]
     before = np.zeros_like(judged)
@@ -290,7 +291,7 @@ def split_points(view: CellView) -> Floats:
 
 
 def _side(tree: CellTree, model: TreeRanker, names: list[str], cell: int) -> str:
-    """Rule of the split above a cell that leads to it."""
+    """Rule of the side of the parent's split that leads to a cell."""
     parent = int(tree.cells["parent"][cell])
     if parent < 0:
         return "all rows"
@@ -303,7 +304,7 @@ def _side(tree: CellTree, model: TreeRanker, names: list[str], cell: int) -> str
 
 
 def alternatives(rule: str) -> list[str]:
-    """Cut a rule where it says "or" outside of all brackets: one line each, for the eye only."""
+    """Split a rule at each "or" outside of all brackets, to show one alternative per line."""
     ways, depth, start = [], 0, 0
     for i, letter in enumerate(rule):
         depth += (letter == "(") - (letter == ")")
@@ -314,7 +315,7 @@ def alternatives(rule: str) -> list[str]:
 
 
 def _closes(view: CellView, cell: int) -> int:
-    """How many splits end behind a leaf: those of which it is the last one below."""
+    """Number of splits of which a leaf is the last descendant."""
     if view.is_split[cell]:
         return 0
     closes, cells = 0, view.tree.cells

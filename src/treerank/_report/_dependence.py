@@ -1,4 +1,4 @@
-"""Partial dependence: what the score does along a feature, over the rows that there are."""
+"""Partial dependence pictures: the mean response along a feature, and its distribution."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from treerank._report._sample import Floats, ScoredRows, responses
 from treerank._trees.ranking_tree import RankTree
 
 MAX_DRAWN = 6  # features
-GRID = 16  # values of a number that a model of many trees is asked for
-SAMPLE_ROWS = 250  # rows that it is averaged over
+GRID = 16  # grid values of a number, for models other than single trees
+SAMPLE_ROWS = 250  # rows to average over, for the same models
 MAX_LEVELS = 12
-LONGEST_NAME = 20  # letters of a level on the axis
-FEW_VALUES = 8  # a number with at most this many values has each of them marked
+LONGEST_NAME = 20  # characters of a level on the axis
+FEW_VALUES = 8  # each value is marked if a number has at most this many
 DENSITY_BINS = 30
-DENSITY_SHARE = 0.25  # height of the distribution, as a share of that of the curve
+DENSITY_SHARE = 0.25  # height of the distribution relative to that of the curve
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class _Found:
 def dependence_pictures(
     model: FittedClassifier, sample: ScoredRows, features: list[int], seed: int
 ) -> list[dict[str, Any]]:
-    """Draw the mean probability of the top class (or the mean score) over each feature."""
+    """Draw the mean probability of the top class (or the mean score) along each feature."""
     has_probability = sample.probability is not None and len(model.classes_) == 2
     response = "probability" if has_probability else "score"
     found = []
     for j in features[:MAX_DRAWN]:
         column = sample.table.column(j)
         if len(_places_of_grid(column)) == 0:
-            continue  # not one known value to start from
+            continue  # no known value
         if isinstance(getattr(model, "tree_", None), RankTree):
             exact = partial_dependence(
                 model, sample.rows, j, grid_resolution=60, response=response,
@@ -76,7 +76,7 @@ def dependence_pictures(
 def _sampled_dependence(
     model: FittedClassifier, sample: ScoredRows, j: int, has_probability: bool, seed: int
 ) -> tuple[NDArray[Any], Floats]:
-    """Partial dependence of any model, over a sample of rows and values that occur."""
+    """Partial dependence of any model, over a sample of rows and observed values."""
     places = _places_of_grid(sample.table.column(j))
     rng = np.random.default_rng(seed)
     rows = _draw(len(sample.table), SAMPLE_ROWS, rng)
@@ -89,7 +89,7 @@ def _sampled_dependence(
 
 
 def _places_of_grid(column: NDArray[Any]) -> NDArray[np.intp]:
-    """Rows that hold the values of a grid: quantiles of a number, the levels of a category."""
+    """Rows with the values of a grid: quantiles of a number, or levels of a category."""
     if column.dtype == object:
         known = np.flatnonzero([value is not None for value in column])
         levels, first, count = np.unique(
@@ -127,7 +127,7 @@ def _draw_dependence(found: _Found, response: str, heights: tuple[float, float])
 
 
 def _draw_numbers(found: _Found, title: str, response: str, ends: tuple[float, float]) -> Picture:
-    """Curve over the values, and their distribution below it."""
+    """Draw the curve over the values, and their distribution below it."""
     values = found.grid.astype(float)
     floor = ends[0] - DENSITY_SHARE * (ends[1] - ends[0])
     picture = Picture(
@@ -148,7 +148,7 @@ def _draw_numbers(found: _Found, title: str, response: str, ends: tuple[float, f
 
 
 def _draw_levels(found: _Found, title: str, response: str, ends: tuple[float, float]) -> Picture:
-    """A line for each level, the highest mean first, with a bar for how often it occurs."""
+    """Draw a row for each level, the highest mean first, with a bar for its frequency."""
     often = _weights_of_levels(found)
     shown = np.argsort(-often, kind="stable")[:MAX_LEVELS]
     order = shown[np.argsort(-found.mean[shown], kind="stable")]
@@ -171,7 +171,7 @@ def _draw_levels(found: _Found, title: str, response: str, ends: tuple[float, fl
 
 
 def _weights_of_levels(found: _Found) -> Floats:
-    """Weight of the rows at each place of the grid; several levels may share one."""
+    """Weight of the rows at each grid value, which may stand for several levels."""
     known = np.array([value is not None for value in found.column], dtype=bool)
     levels, place = np.unique(found.column[known].astype(str), return_inverse=True)
     weights = dict(

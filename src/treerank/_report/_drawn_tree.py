@@ -1,6 +1,6 @@
-"""The tree as a picture: root on the left, better sides up, as deep as it can be read.
+"""The tree as a picture: root on the left, better sides up, as deep as is readable.
 
-Where things go is worked out as for `plots.TreeDisplay`; the page needs no matplotlib.
+The layout is that of `plots.TreeDisplay`; the page needs no matplotlib.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MAX_LEAVES, MAX_WIDTH = 16, 1080  # of the picture, in pixels
 INCH = 96.0
 FONT = 12.0
 LINE = 1.3 * FONT / INCH
-MAX_TEXT = 120  # letters of a rule
-REACH = 5.0  # inches that the leaves may take
+MAX_TEXT = 120  # characters of a rule
+REACH = 5.0  # inches available to the leaves
 TABLE = (74, 62, 78)  # widths of the columns: strata, rows, rate
 MARGIN = 8.0
 NARROW, WIDE = set("iljtfr.,:;'|!()[] "), set("mwMW@%—…")
@@ -41,7 +41,7 @@ NARROW, WIDE = set("iljtfr.,:;'|!()[] "), set("mwMW@%—…")
 
 @dataclass(frozen=True)
 class DrawnTree:
-    """Parts of the picture, in pixels, and how much of the tree is in it."""
+    """Parts of the picture, in pixels, and how much of the tree it shows."""
 
     width: float
     height: float
@@ -63,7 +63,7 @@ class _Cells:
     values: Floats
 
     def worth(self, cell: Any) -> Floats:
-        """Event rate, or mean grade beyond two classes; NaN without rows."""
+        """Event rate, or mean grade for more than two classes; NaN without rows."""
         counts = self.counts[cell]
         with np.errstate(invalid="ignore"):
             share = counts / counts.sum(axis=-1, keepdims=True)
@@ -81,7 +81,7 @@ class _Cells:
 
 
 def draw_tree(view: CellView, model: TreeRanker) -> DrawnTree:
-    """Draw the model's tree with the evaluation rows in its cells, down to the level that fits."""
+    """Draw the model's tree with its evaluation rows, down to the deepest level that fits."""
     parent = np.asarray(model.tree_.cells["parent"], dtype=np.intp)
     counts = _Cells(view.judged[_cells_of_model(view)], class_values(model.classes_))
     sides, stratum = better_sides(model), np.asarray(model._stratum, dtype=np.intp)
@@ -97,7 +97,7 @@ def draw_tree(view: CellView, model: TreeRanker) -> DrawnTree:
 
 
 def _cells_of_model(view: CellView) -> NDArray[np.intp]:
-    """Cells of the model's tree, in preorder, among those of the largest subtree."""
+    """Cells of the model's tree, in preorder, as numbers in the largest subtree."""
     cells: set[int] = set()
     for leaf in view.steps[view.chosen].leaves.tolist():
         cell = leaf
@@ -108,7 +108,7 @@ def _cells_of_model(view: CellView) -> NDArray[np.intp]:
 
 
 def text_width(text: str) -> float:
-    """Width of a line in inches, about as a browser's usual font sets it; rather too wide."""
+    """Estimated width of a line in a browser's default font, in inches; rather too wide."""
     ems = sum(
         0.36 if c in NARROW else 0.9 if c in WIDE else 0.7 if c.isupper() else 0.6 for c in text
     )
@@ -161,7 +161,7 @@ def _branches(layout: Layout, x: Floats, y: Floats) -> str:
 def _nodes(
     layout: Layout, x: Floats, y: Floats, counts: _Cells, stratum: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Circles: area by rows, strength of the colour by event rate or mean grade."""
+    """Circles, with areas by rows and colour strengths by event rate or mean grade."""
     cells = layout.skeleton.cell
     worth = counts.worth(cells)
     low = float(np.nanmin(worth))
@@ -180,7 +180,7 @@ def _nodes(
 
 
 def _labels(layout: Layout, y: Floats) -> list[dict[str, Any]]:
-    """Rows, rate and rule of each inner cell, on a ground that hides the branch."""
+    """Rows, rate and rule of each inner cell, on a background that hides the branch."""
     labels = []
     for i in np.flatnonzero(~layout.skeleton.is_leaf):
         block_width, block_height = layout.block[i] * INCH
@@ -203,7 +203,7 @@ def _labels(layout: Layout, y: Floats) -> list[dict[str, Any]]:
 def _strata_below(
     skeleton: Skeleton, stratum: NDArray[np.intp], parent: NDArray[np.intp]
 ) -> list[str]:
-    """Numbers of the strata in each cell drawn as a leaf."""
+    """Numbers of the strata in each cell that is drawn as a leaf."""
     inside: dict[int, list[int]] = {int(c): [] for c in skeleton.cell[skeleton.is_leaf]}
     for leaf in np.flatnonzero(stratum >= 0):
         cell = int(leaf)
@@ -216,7 +216,7 @@ def _strata_below(
 def _table(
     layout: Layout, y: Floats, counts: _Cells, strata: list[str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Strata, rows and rate beside the leaves, and the headings above them."""
+    """Strata, rows and rate next to the leaves, and the headings above them."""
     ends = [pixels(MARGIN + layout.end * INCH + sum(TABLE[: k + 1])) for k in range(len(TABLE))]
     leaves = np.flatnonzero(layout.skeleton.is_leaf)
     rows = []

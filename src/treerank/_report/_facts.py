@@ -1,4 +1,4 @@
-"""What a reader needs to trust or repeat a report: model, data, versions, seed, parameters."""
+"""Facts needed to check or reproduce a report: model, data, versions, seed, parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_TEXT = 200
 def facts(
     model: FittedClassifier, sample: ScoredRows, training: ScoredRows | None
 ) -> dict[str, Any]:
-    """Gather the header."""
+    """Collect the facts about the model and its rows."""
     parameters = model.get_params(deep=False) if hasattr(model, "get_params") else {}
     usual = _defaults(model)
     rows = [
@@ -58,7 +58,7 @@ def _seed(model: FittedClassifier, parameters: dict[str, Any]) -> str:
 def _defaults(model: Any) -> dict[str, Any]:
     try:
         return dict(type(model)().get_params(deep=False))
-    except TypeError:  # a model that cannot be made without arguments
+    except TypeError:  # the constructor needs arguments
         return {}
 
 

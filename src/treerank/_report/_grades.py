@@ -1,4 +1,4 @@
-"""Grades: the few lines of a report that are read first."""
+"""The table of grades, which is read first in a report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from treerank.scoring._model_scores import strata_scores
 from treerank.scoring._scorecard import Scorecard
 
 N_GRADES = 7
-SHORT_RULE = 120  # letters
-FEW_STRATA = 12  # a table of this many is short enough to read
+SHORT_RULE = 120  # characters
+FEW_STRATA = 12  # a table of at most this many strata is short enough to read
 
 
 def grades(
@@ -24,13 +24,13 @@ def grades(
 ) -> dict[str, Any] | None:
     """Grades on the evaluation rows: those of the scorecard, or else the best for these rows.
 
-    None where no two grades would differ.
+    None if there would be only one grade.
     """
     labels = np.asarray(model.classes_)[sample.code]
     is_given = card is not None and card.grades_ is not None
     if card is None or card.grades_ is None:
         card = Scorecard(model, grades=N_GRADES, calibration=None, cv="prefit")
-        with warnings.catch_warnings():  # of a single grade
+        with warnings.catch_warnings():  # about a single grade
             warnings.simplefilter("ignore", UserWarning)
             card.fit_scores(model, sample.score, labels, sample.weight)
     assert card.grades_ is not None
@@ -52,7 +52,7 @@ def grades(
 def _rows(
     card: Scorecard, table: dict[str, Any], is_tree: bool, level: float, per_weight: float
 ) -> list[dict[str, Any]]:
-    """Lines of the table, best grade first."""
+    """Rows of the table, best grade first."""
     assert card.grades_ is not None
     at_fit = card.columns()
     counts, values = _counts(card, table), class_values(card.classes_)
@@ -83,7 +83,7 @@ def _rows(
 def _breaks(
     card: Scorecard, table: dict[str, Any], level: float, per_weight: float
 ) -> list[str | None]:
-    """Say of grades that break the order beyond noise by how much; the highest scores lead."""
+    """Describe significant violations of the order of grades. The highest scores come first."""
     assert card.grades_ is not None
     highest_first = slice(None, None, -1) if card.grades_.reverse else slice(None)
     names = [f"grade {name}" for name in table["grade"]][highest_first]

@@ -1,4 +1,4 @@
-"""Groups of the evaluation rows, segments in which the model ranks badly, and the model in use."""
+"""Sections on groups of rows, on segments that are ranked badly, and on the model in use."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def sections_of_parts(
 def group_section(
     groups: ArrayLike | None, described: ScoredRows, sample: ScoredRows, n_given: int, level: float
 ) -> dict[str, Any] | None:
-    """Figures, cross-group AUCs and curves of groups; None if there are none.
+    """Figures, cross-group AUCs and curves of groups; None if no groups are given.
 
-    `groups` has one for each row of the table as it was given, or names one of its columns.
+    `groups` has a group for each row of the table as passed, or is the name of a column.
     """
     if groups is None:
         return None
@@ -69,7 +69,7 @@ def group_section(
 
 
 def _values(groups: ArrayLike | None, described: ScoredRows, n_given: int) -> Any:
-    """Group of each row given; of a column, as text."""
+    """Group of each row as passed; values of a column become text."""
     if not isinstance(groups, str):
         return groups
     names = described.table.names
@@ -88,7 +88,7 @@ def _values(groups: ArrayLike | None, described: ScoredRows, n_given: int) -> An
 def segment_section(
     sample: ScoredRows, wanted: bool, level: float, seed: int
 ) -> dict[str, Any] | None:
-    """Weak segments, or that there are too few rows to look for them; None if not asked for."""
+    """Weak segments, `found` being None if there are too few rows; None if not requested."""
     if not wanted:
         return None
     from treerank.scoring.segments import (  # noqa: PLC0415 - uses reports

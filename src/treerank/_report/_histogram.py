@@ -1,4 +1,4 @@
-"""How the scores of each class are distributed."""
+"""Distribution of the scores of each class."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STRIP = 46  # height of the strip of a class, in pixels
 def score_histogram(sample: ScoredRows, names: list[str]) -> Picture:
     """Draw a strip for each class, the highest on top.
 
-    The tallest bar of each fills its strip, so that rare classes can be read as well.
+    The highest bar of each class fills its strip, so that rare classes are readable too.
     """
     edges = np.linspace(*widened(float(sample.score.min()), float(sample.score.max())), N_BINS + 1)
     n_classes = len(names)

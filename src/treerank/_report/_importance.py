@@ -1,4 +1,4 @@
-"""Which features the ranking depends on: what is lost when a column is shuffled."""
+"""Importance of the features: the loss of AUC or concordance if a column is shuffled."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from treerank.metrics._input import OrderedSample
 from treerank.plots._scores import ranking_scores
 from treerank.scoring._held_out import fit_without_a_fold
 
-MAX_FEATURES = 20  # shuffled and named
-SHUFFLES = 60  # of all columns together
+MAX_FEATURES = 20  # shuffled and listed, if the model has feature importances
+SHUFFLES = 60  # over all columns
 MOST_REPEATS = 5
 SHUFFLED_ROWS = 2000
-LEAST_OF_CLASS = 100  # rows of a class, where it has that many
-# A forest whose held-out scores are out of bag: what is fitted again to see unknown rows.
+LEAST_OF_CLASS = 100  # rows of a class, if it has that many
+# Size of the model that is fitted instead of a forest with out-of-bag scores, to have unseen rows.
 FITTED_ROWS, FITTED_TREES = 20_000, 50
 
 Score = Callable[[list[int], NDArray[np.intp] | None], Floats]
 
 
 def importances(model: FittedClassifier, judged: Judged, level: float, seed: int) -> dict[str, Any]:
-    """Name the features, the most important first, with limits of the loss."""
+    """List the features, the most important first, with limits of the loss."""
     rng = np.random.default_rng(seed)
     ranker, rows = _unknown_rows(model, judged, rng)
     described = judged.described
@@ -84,7 +84,7 @@ def _unknown_rows(
 def draw_of_every_class(
     code: NDArray[np.intp], rows: NDArray[np.intp], wanted: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Draw about this many of the rows, but keep up to a hundred rows of rare classes."""
+    """Draw about this many of the rows, but keep up to 100 rows of rare classes."""
     if len(rows) <= wanted:
         return rows
     drawn = []
@@ -96,7 +96,7 @@ def draw_of_every_class(
 
 
 def _columns_to_shuffle(model: FittedClassifier, sample: ScoredRows) -> tuple[list[int], int]:
-    """Columns with the largest gains, and how many the model does not use at all."""
+    """Return the columns with the largest gains, and the number of columns that are not used."""
     n_columns = len(sample.table.names)
     gains = getattr(model, "feature_importances_", None)
     if gains is None:
@@ -126,7 +126,7 @@ def _losses(
 
 
 def _scores_of(model: Any, sample: ScoredRows, rows: NDArray[np.intp]) -> Score:
-    """Scores of rows with one column shuffled; where tests alone count, without binning again."""
+    """Return a function that scores shuffled rows, on codes if the model tests single features."""
     table = sample.table.take(rows)
     if _asks_for_single_features(model):
         known = sample.rows
@@ -160,7 +160,7 @@ def _lost_concordance(
     score: Score, members: dict[str, list[int]], judged: tuple[NDArray[np.intp], Floats],
     n_repeats: int, level: float, rng: np.random.Generator,
 ) -> Importance:  # fmt: skip
-    """Loss of concordance, which a rare class does not make as uncertain as the VUS."""
+    """Loss of concordance, which is less uncertain than the VUS if a class is rare."""
     code, weight = judged
     orders = [rng.permutation(len(code)) for _ in range(n_repeats)]
     classes = np.arange(int(code.max()) + 1)

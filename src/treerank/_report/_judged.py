@@ -1,4 +1,4 @@
-"""What a page is about, and what the caller wants of it."""
+"""The rows that a page evaluates, and the options of the page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from treerank.scoring._validation import Validation
 
 @dataclass(frozen=True)
 class Judged:
-    """What a page is about.
+    """The rows that a page evaluates.
 
     Attributes
     ----------
     sample : ScoredRows
-        Rows with the scores that the figures come from.
+        Rows with the scores from which the figures are computed.
     described : ScoredRows
-        The same rows with the scores of the model itself, to explain it by.
+        The same rows with the scores of the model itself, which are explained.
     training : ScoredRows or None
-        Training rows to compare with, where they are not the evaluation rows.
+        Training rows to compare with, if they are not the evaluation rows.
     held_out : HeldOut or None
-        How training rows have got scores of models that did not see them.
+        How training rows were scored by models that were fitted without them.
     """
 
     sample: ScoredRows
@@ -35,13 +35,13 @@ class Judged:
 
     @property
     def n_given(self) -> int:
-        """Number of rows of the table as it was given, those without weight too."""
+        """Number of rows of the table as passed, including those without weight."""
         return self.described.n_given
 
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What the caller wants of the page."""
+    """Options of the page; see `report`."""
 
     out: Any = None
     X_new: Any = None

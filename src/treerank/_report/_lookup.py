@@ -1,4 +1,4 @@
-"""Rows that can be looked up in the page: their score, place, stratum and reasons."""
+"""Rows that can be looked up in the page: their score, rank, stratum and reasons."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from treerank._input.types import FittedRanker
 from treerank._report._reasons import moved, spread_over_ranking
 from treerank._report._sample import ScoredRows
 
-MAX_ROWS = 300  # kept in the page, besides those explained
-MOST_REASONS = 3  # up, and down
+MAX_ROWS = 300  # in the page, besides the explained rows
+MOST_REASONS = 3  # in each direction
 
 
 def check_ids(ids: Any, n_given: int) -> NDArray[Any] | None:
-    """Texts to look rows up by, one for each row as it was given."""
+    """Return the ids of the rows as text, one for each row as passed."""
     if ids is None:
         return None
     values = np.asarray(ids, dtype=object)
@@ -35,10 +35,10 @@ def lookup(
     chosen: NDArray[np.intp],
     explained: list[dict[str, Any]] | None,
 ) -> dict[str, Any] | None:
-    """Rows for the script, those explained in the page among them; None if none are to be shown.
+    """Rows for the script, including those explained in the page; None if no rows are shown.
 
-    The attributions of forests take too long to have them for all rows: theirs are those of the
-    rows explained.
+    Attributions of forests take too long for all these rows, so only the explained rows have
+    reasons then.
     """
     if len(chosen) == 0:
         return None
@@ -75,7 +75,7 @@ def _reasons(
     model: FittedRanker, sample: ScoredRows, kept: NDArray[np.intp], chosen: NDArray[np.intp],
     explained: list[dict[str, Any]] | None,
 ) -> dict[int, tuple[list[str], list[str]]]:  # fmt: skip
-    """What moved each row up and down; empty for a model without reasons."""
+    """Reasons that moved each row up and down; empty for a model without reasons."""
     if explained is None:
         return {}
     if isinstance(model, RankingForest):

@@ -1,4 +1,4 @@
-"""The page of a model that is watched: pictures over the periods, tests, columns."""
+"""The monitoring page: pictures over the periods, tests, and drift of columns."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from treerank.scoring.monitoring import Monitoring, SequentialTest
 
 MAX_TICKS = 6
-MOST_EVIDENCE = 6.0  # powers of ten that are drawn
+MOST_EVIDENCE = 6.0  # largest power of ten that is drawn
 MAX_LEVELS = 8
 Numbers = Sequence[float | None]
 
 
 def monitor_page(found: Monitoring, out: Any, title: str | None) -> Path | str:
-    """Put the page together; write it, or return its text."""
+    """Build the page; write it, or return its text."""
     target = check_out(out)
     text = render_page("monitor.html.jinja", _context(found, title))
     if target is None:
@@ -69,7 +69,7 @@ def _last_labelled(found: Monitoring) -> PeriodFigures | None:
 
 
 def _picture(title: str, label: str, names: list[str], y_range: tuple[float, float]) -> Picture:
-    """Frame with a place for each period; names of some of them below."""
+    """Frame with a position for each period, and names of some of them below."""
     step = max(1, -(-len(names) // MAX_TICKS))
     ticks = [(float(k), _short(names[k])) for k in range(0, len(names), step)]
     return Picture(
@@ -83,7 +83,7 @@ def _short(name: str) -> str:
 
 
 def _range(values: Numbers, *, least: float = 0.0, low: float = -np.inf) -> tuple[float, float]:
-    """Range of what is known, with some air around it and of a least width."""
+    """Range of the known values, with a margin and a minimum width."""
     known = [v for v in values if v is not None]
     if not known:
         return 0.0, 1.0
@@ -95,7 +95,7 @@ def _range(values: Numbers, *, least: float = 0.0, low: float = -np.inf) -> tupl
 def _draw(
     picture: Picture, values: Numbers, limits: Sequence[tuple[float, float] | None], kind: str
 ) -> None:
-    """Draw a line through the known values, broken where one is missing, with their limits."""
+    """Draw a line through the values, interrupted where one is missing, with their limits."""
     known = [k for k, v in enumerate(values) if v is not None]
     for k in known:
         span = limits[k]
@@ -189,7 +189,7 @@ def _evidence_picture(tests: list[SequentialTest], names: list[str]) -> Picture:
 
 
 def _column(column: ColumnDrift) -> dict[str, Any]:
-    """Figures of a column as the table shows them."""
+    """Figures of a column for the table."""
     levels = list(dict.fromkeys(level for found in column.new_levels for level in found))
     height = max(MOVED, *column.index)
     x = np.linspace(2, 98, len(column.index)) if len(column.index) > 1 else np.array([2.0, 98.0])

@@ -1,4 +1,4 @@
-"""Whether strata are out of order, or apart from the training rows, beyond noise."""
+"""Tests whether strata violate their order, or differ from the training rows."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Difference:
 
     @property
     def is_apart(self) -> bool:
-        """Whether noise does not explain a difference either way."""
+        """Whether the limits exclude 0."""
         return self.lower > 0 or self.upper < 0
 
 
 @dataclass(frozen=True)
 class Break:
-    """A stratum that does better than the one before it: which one that is, and by how much."""
+    """A stratum that is better than the one `above` it, and by how much."""
 
     above: int
     by: Difference
 
 
 def class_values(classes: NDArray[Any]) -> Floats:
-    """Numbers to average over: the classes themselves, or 0, 1, … for those that are no numbers."""
+    """Numbers to average: the classes themselves if they are ascending numbers, or else 0, 1, …."""
     if np.asarray(classes).dtype.kind in "iuf" and (np.diff(classes) > 0).all():
         return np.asarray(classes, dtype=np.float64)
     return np.arange(len(classes), dtype=np.float64)
@@ -50,10 +50,10 @@ def rate_difference(
     values: Floats,
     per_weight: tuple[float, float] = (1.0, 1.0),
 ) -> Difference:
-    """Rate of `one` minus that of `other`, from class counts; beyond two classes, mean class.
+    """Rate of `one` minus that of `other`, from class counts; mean class if more than two classes.
 
-    Newcombe's limits for two classes, which join Wilson's, and normal ones for the mean class.
-    `per_weight`: rows that a unit of weight stands for.
+    The limits are Newcombe's for two classes, which combine Wilson's, and normal limits for the
+    mean class. `per_weight` is the number of rows per unit of weight.
     """
     if len(one) == 2:
         return _newcombe(one, other, level, per_weight)
@@ -94,8 +94,8 @@ def mean_limits(
 def mean_class(counts: Floats, values: Floats, per_weight: float) -> tuple[float, float]:
     """Mean class, and the variance of that mean.
 
-    For the variance a row spread evenly over the classes is added, so that a few rows of one class
-    alone are not taken as certain.
+    For the variance, one row spread evenly over the classes is added. Otherwise, it would be 0 for
+    a few rows of a single class.
     """
     share = counts / counts.sum()
     n = float(counts.sum()) * per_weight
@@ -105,17 +105,17 @@ def mean_class(counts: Floats, values: Floats, per_weight: float) -> tuple[float
 
 
 def adjusted_level(level: float, n_tests: int) -> float:
-    """Level of each of several limits that hold all at once at `level` (Bonferroni)."""
+    """Level of each of several intervals, such that all hold together at `level` (Bonferroni)."""
     return 1 - (1 - level) / max(n_tests, 1)
 
 
 def rank_breaks(
     counts: Floats, values: Floats, level: float = 0.95, per_weight: float = 1.0
 ) -> list[Break | None]:
-    """Strata (class counts, best first) that do better than the one before them beyond noise.
+    """Find strata (class counts, best first) that are significantly better than the one before.
 
-    Each is compared with the last one before it that has rows; the limits of all comparisons hold
-    at once. None: in order, or out of it by no more than noise.
+    Each stratum is compared with the last one before it that has rows. The limits of all
+    comparisons hold simultaneously. None means that there is no significant violation.
     """
     filled = np.flatnonzero(counts.sum(axis=1) > 0)
     each = adjusted_level(level, len(filled) - 1)
@@ -128,7 +128,7 @@ def rank_breaks(
 
 
 def format_break(found: Break, names: list[str], two_classes: bool) -> str:
-    """Say by how much a stratum or grade does better than the one before it."""
+    """Describe by how much a stratum or grade is better than the one before it."""
     scale, digits, unit = (100, 1, " points") if two_classes else (1, 2, "")
     by, lower, upper = (
         area(scale * v, digits) for v in (found.by.value, found.by.lower, found.by.upper)
@@ -137,7 +137,7 @@ def format_break(found: Break, names: list[str], two_classes: bool) -> str:
 
 
 def format_apart(found: Difference) -> str:
-    """Say by how much a rate differs from that of the training rows."""
+    """Describe by how much a rate differs from that of the training rows."""
     value, lower, upper = (area(100 * v, 1) for v in (found.value, found.lower, found.upper))
     sign = "+" if found.value > 0 else ""
     return f"apart: {sign}{value} points ({lower} to {upper})"

@@ -1,4 +1,4 @@
-"""Three and more ordered classes: VUS, how the classes lie along the ranking, the ROC surface."""
+"""Three or more ordered classes: VUS, distribution of the classes, ROC surface."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treerank.metrics._ties import class_weights
 SURFACE_CELLS = 24  # squares per side of the heat map
 MAX_KNOTS = 200
 TENTH = 0.1
-# Rows of the rarest class: with fewer the VUS has no limits, or only rough ones.
+# Rows of the rarest class: with fewer, the VUS has no limits, or only rough ones.
 LEAST_ROWS, ENOUGH_ROWS = 3, 10
 
 
@@ -46,12 +46,12 @@ def ordinal_summary(sample: ScoredRows, classes: NDArray[Any], level: float) -> 
 
 
 def _vus(sample: ScoredRows, classes: NDArray[Any], level: float) -> dict[str, Any]:
-    """VUS with limits that the rarest class can bear.
+    """VUS with limits that depend on the size of the rarest class.
 
-    It is a mean over tuples with a row of every class, so that a class of a few rows decides on its
-    interval: with Student's quantile for so few rows it may reach from 0 to 0.8. The limits then
-    are normal ones on the logit scale, which simulations find to hold about nine times in ten with
-    three to nine rows where 95 in 100 are asked for; with fewer there are none.
+    The VUS is a mean over tuples with one row of each class, so a class of few rows determines the
+    width of its interval: with Student's quantile, it may reach from 0 to 0.8. With three to nine
+    rows, normal limits on the logit scale are used instead. In simulations at a level of 95 %,
+    these cover the VUS about nine times in ten. With fewer rows, there are no limits.
     """
     found = vus_interval(
         sample.code, sample.score, sample_weight=sample.weight, labels=np.arange(len(classes)),
@@ -84,7 +84,7 @@ def _pairs(pairs: Any, classes: NDArray[Any]) -> list[dict[str, Any]]:
 
 
 def class_weights_of_sample(sample: ScoredRows, n_classes: int) -> Floats:
-    """Class counts along the ranking, best first, in as many groups as can be drawn."""
+    """Class counts along the ranking, best first, in at most as many groups as are drawn."""
     _, weights = class_weights(sample.score, sample.code, sample.weight, n_classes)
     weights = weights.T[::-1]
     if len(weights) <= MAX_KNOTS:
@@ -96,7 +96,7 @@ def class_weights_of_sample(sample: ScoredRows, n_classes: int) -> Floats:
 
 
 def class_picture(weights: Floats) -> Picture:
-    """Draw which share of each class is found from the top of the ranking down."""
+    """Draw the cumulative share of each class from the top of the ranking down."""
     picture = Picture(
         "Class distributions: share of each class found against share of rows taken from the top",
         "share of rows",
@@ -111,7 +111,7 @@ def class_picture(weights: Floats) -> Picture:
 
 
 def surface_picture(sample: ScoredRows, classes: NDArray[Any]) -> Picture | None:
-    """Map the share of the middle class that two cuts get right; None unless three classes."""
+    """Heat map of the correct share of the middle class; None unless there are three classes."""
     if len(classes) != 3:
         return None
     surface = roc_surface(

@@ -1,4 +1,4 @@
-"""report: one HTML file that says what a model is worth and how it comes to its ranking."""
+"""The function report: one HTML file on how well a model ranks, and why."""
 
 from __future__ import annotations
 
@@ -67,79 +67,82 @@ def report(
     random_state: int = 0,
     validation: Validation | None = None,
 ) -> Path | str:
-    """Write one HTML file that a committee can read: how well a model ranks, and by what.
+    """Write one HTML file that a committee can read: how well a model ranks, and why.
 
-    The file holds all it needs, loads nothing, and runs no code but its own small script. It
-    opens with a summary written from its numbers and ends with lines to sign on. It has the ROC
-    curve with a simultaneous band and a cut-off to drag, a histogram of the scores; for a ranking
-    tree the strata with their rules, a picture of it, the tree to unfold, and a slider that prunes
-    it live; importance by shuffling with intervals, partial dependence, the top of the list, gains,
-    calibration, stability, reasons for single rows and rows to look up; for three and more classes
-    concordance, VUS, mean grades, class distributions, gains and calibration by cut, and the ROC
-    surface. Every name and value of the data is shown as text, whatever it contains.
+    The file is self-contained: it loads nothing, and runs only its own small script. It starts
+    with a summary generated from its numbers and ends with lines for signatures. It shows the ROC
+    curve with a simultaneous band and a movable cut-off; a histogram of the scores; permutation
+    importance with intervals, partial dependence, the top of the list, gains, calibration,
+    stability, reasons for single rows, and rows to look up. For a ranking tree, it also shows the
+    strata with their rules, a picture of the tree, the tree to unfold, and a slider that prunes
+    it live; for three or more classes, concordance, VUS, mean grades, class distributions, gains
+    and calibration by cut, and the ROC surface. Names and values of the data are always shown as
+    text, whatever they contain.
 
-    A model looks too good on the rows it was trained on. Without new rows, with `train` alone,
-    every figure comes from held-out rows: the same kind of model is fitted again without each of
-    `cv` folds, and a forest scores every row by the trees that have not drawn it. The AUC on the
-    training rows is shown beside it, in smaller type.
+    A model looks too good on the rows that it was trained on. If only `train` is given, and no new
+    rows, every figure comes from held-out rows: the same kind of model is fitted again without
+    each of `cv` folds, and a forest scores each row by the trees that were grown without it. The
+    AUC on the training rows is shown next to it, in smaller type.
 
     Parameters
     ----------
     model : fitted estimator
-        Of this library, alone or in a :class:`treerank.scoring.Scorecard`, or any classifier with
-        scores of two classes.
+        An estimator of this library, alone or in a :class:`treerank.scoring.Scorecard`, or any
+        classifier with scores for two classes.
     X : array-like or data frame of shape (n_samples, n_features), optional
-        Rows to evaluate the model on, which it has not been fitted to. None: evaluate it on
+        Rows to evaluate the model on, to which it was not fitted. If None, it is evaluated on
         held-out folds of `train`.
     y : array-like of shape (n_samples,), optional
-        Their labels; every class of the model must be there.
+        Labels of the rows; every class of the model must occur.
     out : path or None, default="report.html"
-        Where to write. None returns the text.
+        File to write. If None, the text is returned.
     train : tuple (X, y) or (X, y, sample_weight), optional
         The training rows, for their curve and the stability of scores and features; without
-        `X`, for the held-out figures. A ranking tree knows its training counts without them.
+        `X`, for the held-out figures. The training counts of a ranking tree are known without
+        them.
     cv : int or cross-validation splitter, default=5
-        Folds used where there is no `X`; a forest fitted with ``oob_score=True``
-        or of 50 trees and more needs none.
+        Folds to use without `X`. A forest that was fitted with ``oob_score=True`` or that has at
+        least 50 trees needs none.
     X_new : array-like or data frame, optional
-        Rows without labels, such as those of a later month, to see what has moved since the
+        Rows without labels, such as those of a later month, to show what has changed since the
         evaluation rows.
     ids : array-like of shape (n_samples,), optional
-        A name or number for each evaluation row, to look it up by in the page. Without them rows
-        are looked up by their position.
+        A name or number for each evaluation row, by which it can be looked up in the page. By
+        default, rows are looked up by their position.
     groups : str or array-like of shape (n_samples,), optional
-        Group of each evaluation row, or the name of a column that has it: adds AUC, rates and
-        curves by group and AUCs across groups. Two classes only.
+        Group of each evaluation row, or the name of a column with the groups. Adds AUC, rates and
+        curves by group, and AUCs across groups. Two classes only.
     segments : bool, default=False
-        Look for segments in which the model ranks worse than it should, on half of the evaluation
-        rows, and check them on the other half. Two classes only.
+        Search for segments in which the model ranks worse than it should, on half of the
+        evaluation rows, and check them on the other half. Two classes only.
     champion : fitted estimator or tuple (estimator, X), optional
-        Model in use that this one may replace, with the rows as it takes them if it has other
-        columns: adds paired AUCs, swap sets and net benefit on the evaluation rows, which neither
-        may have been fitted to. Two classes only.
+        Model in use that this one may replace, with its own table of the rows if it has other
+        columns. Adds paired AUCs, swap sets and net benefit on the evaluation rows, to which
+        neither model may have been fitted. Two classes only.
     appendix : bool or path, default=False
-        Add the items that TRIPOD+AI and the guidance on model risk ask for, filled in where they
-        are known and with lines to be filled in where they are not. A path has them written as
+        Add the items that TRIPOD+AI and the guidance on model risk require, filled in as far as
+        they are known, with blank lines for the rest. If it is a path, they are written there as
         Markdown, too.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the evaluation rows.
     title : str, optional
     rows : int or array-like of int, default=6
-        How many rows to explain, spread over the ranking, or the positions of those wanted. With 0
-        the file holds no row, nor can rows be looked up in it; otherwise up to 300.
+        Number of rows to explain, spread over the ranking, or the positions of rows. With 0, the
+        file contains no rows, and none can be looked up. Otherwise, it contains up to 300 rows
+        besides those explained.
     level : float, default=0.95
         Confidence level of all limits and of the band.
     random_state : int, default=0
-        Seed of the samples that partial dependence of other models than trees is averaged over,
-        and of the folds.
+        Seed of the folds, of the shuffles, of the search for segments, and of the rows over which
+        partial dependence is averaged for models other than trees.
 
     validation : Validation, optional
-        What :func:`treerank.scoring.validate` has found: optimism and instability.
+        Result of :func:`treerank.scoring.validate`: optimism and instability.
 
     Returns
     -------
     path or str
-        The path written, or the text where `out` is None.
+        The path written, or the text if `out` is None.
 
     Examples
     --------
@@ -174,7 +177,7 @@ def report(
 
 
 def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
-    """Put a page together; write it, or return its text."""
+    """Build a page; write it, or return its text."""
     path = check_out(wanted.out)
     beside = None if isinstance(wanted.appendix, bool) else check_out(wanted.appendix, "appendix")
     model, card = unwrap(model)
@@ -237,7 +240,7 @@ def _features(model: FittedClassifier, judged: Judged, wanted: PageOptions) -> d
 
 
 def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Curve, cut-offs, strata and tree: what the page shows and what its script works on."""
+    """Curve, cut-offs, strata and tree: the context of the page and the data of its script."""
     sample, training = judged.sample, judged.training
     if judged.held_out is not None:
         training = judged.described
@@ -277,7 +280,7 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
 
 
 def _are_training_rows(view: CellView | None) -> bool:
-    """Whether the evaluation rows fall into all cells of a tree just as its training rows did."""
+    """Whether the counts of the evaluation rows equal those of the training rows in all cells."""
     return view is not None and np.array_equal(view.judged, view.tree.counts)
 
 

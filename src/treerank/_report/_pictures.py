@@ -1,4 +1,4 @@
-"""Pictures as plain data: where lines, areas and marks lie, in pixels; the template draws them."""
+"""Pictures as plain data: lines, areas and marks in pixels, which the template draws."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-# What a screen can show: points closer than this to the last one, in pixels, are left out.
+# Finest raster that a screen shows, in pixels. Only the first of consecutive points in one place
+# of the raster is drawn.
 FINEST = 0.4
 
 
@@ -19,13 +20,13 @@ class Picture:
     Attributes
     ----------
     title : str
-        What a person who does not see it is told.
+        Text alternative for readers who cannot see the picture.
     x_label, y_label : str
     x_range, y_range : tuple of two floats
     x_ticks, y_ticks : list of (value, text)
     width, height : int
     full_names : dict of str to str
-        Whole names of ticks that are cut short.
+        Full names of ticks that are shortened.
     """
 
     title: str
@@ -71,7 +72,7 @@ class Picture:
         return self.top + self.box["h"] * (1 - share)
 
     def line(self, x: ArrayLike, y: ArrayLike, kind: str, name: str = "") -> None:
-        """Add a broken line."""
+        """Add a polyline."""
         self.marks.append(
             {"tag": "path", "d": path(self.x(x), self.y(y)), "kind": kind} | _id(name)
         )
@@ -90,7 +91,7 @@ class Picture:
             self.marks.append({"tag": "circle", "kind": kind} | place | _id(name))
 
     def whiskers(self, x: ArrayLike, lower: ArrayLike, upper: ArrayLike, kind: str) -> None:
-        """Add upright lines."""
+        """Add vertical lines."""
         ends = zip(
             np.ravel(self.x(x)), np.ravel(self.y(lower)), np.ravel(self.y(upper)), strict=True
         )
@@ -110,19 +111,19 @@ class Picture:
 
 
 def pixels(value: float) -> str:
-    """Tenths of a pixel."""
+    """Format a length with tenths of a pixel."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def path(x: Any, y: ArrayLike) -> str:
-    """Return the path of a polyline, without points too close to be seen."""
+    """Return the path of a polyline, without points that are too close to be distinguished."""
     points = np.column_stack([x, y])
     kept = points[_seen(points)]
     return "M" + "L".join(f"{pixels(a)} {pixels(b)}" for a, b in kept)
 
 
 def _seen(points: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Mark the first point of each run on one place of a fine raster; the ends always stay."""
+    """Mark the first point of each run in one place of the raster, and the last point."""
     raster = np.rint(points / FINEST)
     seen = np.append(True, (np.diff(raster, axis=0) != 0).any(axis=1))
     seen[-1] = True
@@ -130,12 +131,12 @@ def _seen(points: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def short_name(name: str, longest: int = 18) -> str:
-    """Cut a name that is too long for an axis."""
+    """Shorten a name that is too long for an axis."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def widened(low: float, high: float) -> tuple[float, float]:
-    """Return a range of some width."""
+    """Return the range, widened if it is empty."""
     if high > low:
         return float(low), float(high)
     reach = abs(low) * 0.1 or 0.5

@@ -1,4 +1,4 @@
-"""Reason codes: why single rows are where they are."""
+"""Reasons for the scores of single rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from treerank._report._sample import ScoredRows
 from treerank._trees.ranking_tree import RankTree
 
 MAX_ROWS = 100
-MOST_REASONS = 4  # up, and down
+MOST_REASONS = 4  # in each direction
 
 
 def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
-    """Rows to explain, best first: those named, or a number spread evenly over the ranking."""
+    """Rows to explain, best first: the given ones, or a number spread evenly over the ranking."""
     expected = f"a number from 0 to {MAX_ROWS}, or positions of rows with weight"
     if is_whole(rows):
         if not 0 <= rows <= MAX_ROWS:
@@ -40,7 +40,7 @@ def choose_rows(rows: Any, sample: ScoredRows) -> NDArray[np.intp]:
 
 
 def spread_over_ranking(sample: ScoredRows, n_rows: int) -> NDArray[np.intp]:
-    """So many rows from the top of the ranking to its bottom, or all if there are fewer."""
+    """Rows spread from the top of the ranking to its bottom; all if there are fewer."""
     order = np.argsort(-sample.score, kind="stable")
     at = np.linspace(0, len(order) - 1, min(n_rows, len(order)))
     return np.asarray(order[np.rint(at).astype(np.intp)])
@@ -49,7 +49,7 @@ def spread_over_ranking(sample: ScoredRows, n_rows: int) -> NDArray[np.intp]:
 def reasons(
     model: FittedRanker, sample: ScoredRows, rows: NDArray[np.intp]
 ) -> list[dict[str, Any]] | None:
-    """Explain the rows; None for a model whose score is no sum of trees of tests."""
+    """Explain the rows; None for a model whose score is not a sum of trees of tests."""
     try:
         tree_sum(model)
     except ValueError:
@@ -76,7 +76,7 @@ def reasons(
 def moved(
     model: FittedRanker, sample: ScoredRows, rows: NDArray[np.intp], n: int
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """What moved each row up and what moved it down, against all rows of the sample."""
+    """Reasons that moved each row up, and down, compared with all rows of the sample."""
     found = reasons_both_ways(model, sample.table.take(rows).native, n, sample.rows)
     up, down = ([[_format_reason(r) for r in row] for row in found[way]] for way in ("up", "down"))
     return up, down
@@ -87,7 +87,7 @@ def _format_reason(reason: Reason) -> str:
 
 
 def _format_place(explanation: Explanation | None) -> dict[str, Any]:
-    """Stratum of a tree, the tests that lead to it, and what would move the row."""
+    """Stratum in a tree, the conditions that lead to it, and what would move the row."""
     if explanation is None:
         return {"stratum": None, "up": [], "down": []}
     return {

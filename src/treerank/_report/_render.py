@@ -1,4 +1,4 @@
-"""Turn plain data into one page, and put it where it belongs in one move."""
+"""Render plain data as a page, and write it atomically."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from treerank._io.atomic import atomic_write, find_target
 
-# After an underscore, between a small letter and a capital, and after a point between letters.
+# After an underscore, between lower and upper case, and after a dot between letters.
 BREAKS = re.compile(r"(?<=\w_)(?=\w)|(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])")
 
 
@@ -23,8 +23,8 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
     """Fill in the template of the report.
 
     Everything is escaped: names and values as HTML, the data of the script as JSON in which
-    no character can end the element around it. The script and the style are allowed by their
-    hash alone, and nothing may be loaded.
+    no character can end the element around it. Script and style are allowed by their hashes
+    only, and nothing may be loaded.
     """
     jinja2 = require_jinja2()
     script = _read("report.js")
@@ -40,7 +40,7 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
 
 
 def render_page(name: str, context: dict[str, Any]) -> str:
-    """Fill in a template, with the style that all pages share."""
+    """Fill in a template, with the stylesheet that all pages share."""
     jinja2 = require_jinja2()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -60,7 +60,7 @@ def render_page(name: str, context: dict[str, Any]) -> str:
 
 
 def breakable(text: str) -> Any:
-    """Escape a text, and let long names in it be broken at underscores and capitals."""
+    """Escape a text, and allow line breaks in long names at underscores, capitals and dots."""
     markup = require_jinja2().utils.markupsafe
     parts = [markup.escape(part) for part in re.split(BREAKS, text)]
     return markup.Markup("<wbr>").join(parts)
@@ -71,7 +71,7 @@ def _read(name: str) -> str:
 
 
 def require_jinja2() -> Any:
-    """Return jinja2, or say how to get it."""
+    """Return jinja2; an error says how to install it."""
     try:
         import jinja2  # noqa: PLC0415
     except ModuleNotFoundError:
@@ -82,7 +82,7 @@ def require_jinja2() -> Any:
 
 
 def check_out(out: Any, name: str = "out") -> Path | None:
-    """Refuse a path that cannot be written before any work is done."""
+    """Raise if a path cannot be written, before any work is done."""
     if out is None:
         return None
     try:
@@ -101,13 +101,13 @@ def check_out(out: Any, name: str = "out") -> Path | None:
 
 
 def write(text: str, path: Path) -> None:
-    """Write the page; it is there as a whole or not at all."""
+    """Write the page atomically."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def percent(value: float | None, digits: int = 1) -> str:
-    """Say a share; the script does the same."""
+    """Format a share; the script does the same."""
     return "–" if value is None else f"{_fixed(100 * value, digits)}%"
 
 
@@ -117,17 +117,17 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def area(value: float | None, decimals: int = 4) -> str:
-    """Say an AUC, or what is like it."""
+    """Format an AUC or a similar measure."""
     return "–" if value is None else f"{_fixed(value, decimals)}"
 
 
 def weight(value: float) -> str:
-    """Say a number of rows, or of their weights."""
+    """Format a number of rows, or the sum of their weights."""
     return f"{_fixed(value, 1):,}".removesuffix(".0")
 
 
 def _fixed(value: float, digits: int) -> Decimal:
-    """Round halves up, as scripts do and Python does not: 6.25 is 6.3 in both."""
+    """Round halves up, as JavaScript does and Python does not: 6.25 becomes 6.3 in both."""
     if not np.isfinite(value):
         return Decimal(value)
     rounded = Decimal(float(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)

@@ -1,4 +1,4 @@
-"""The ROC curve with its band, and the cut-offs that can be tried on it."""
+"""The ROC curve with its band, and the cut-offs that can be chosen on it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from treerank.metrics import auc_interval, gini_score, ks_score, roc_band
 from treerank.metrics._input import BinarySample
 from treerank.metrics._ties import cumulated_weights
 
-# Cut-offs along the curve: dragging has no finer resolution.
+# Most cut-offs along the curve: dragging has no finer resolution.
 MAX_CUTS = 200
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Cut-offs, strictest first: what lies at or above each score.
+    """Cut-offs, strictest first, with the class weights at or above each score.
 
-    The first one calls nobody, and has no score.
+    The first one flags no row, and has no score.
     """
 
     score: list[float | None]
@@ -31,12 +31,12 @@ class Cuts:
 
     @property
     def best(self) -> int:
-        """Number of the cut-off with the largest difference of the rates (KS, Youden)."""
+        """Index of the cut-off with the largest difference of the rates (KS, Youden)."""
         gap = self.positive / self.positive[-1] - self.negative / self.negative[-1]
         return int(np.argmax(gap))
 
     def numbers(self, i: int) -> dict[str, float | None]:
-        """Return all that is shown of one cut-off; the script computes the same."""
+        """Return the figures of one cut-off; the script computes the same."""
         total_negative, total_positive = float(self.negative[-1]), float(self.positive[-1])
         fp, tp = float(self.negative[i]), float(self.positive[i])
         flagged, total = fp + tp, total_negative + total_positive
@@ -55,7 +55,7 @@ class Cuts:
         }
 
     def data(self) -> dict[str, Any]:
-        """For the script."""
+        """Return the data for the script."""
         return {
             "score": self.score,
             "negative": plain(self.negative),
@@ -64,7 +64,7 @@ class Cuts:
 
 
 def cuts_of_sample(sample: ScoredRows) -> Cuts:
-    """Cut-offs between all scores, thinned to what dragging can resolve."""
+    """Cut-offs at all scores, thinned to what dragging can resolve."""
     rows = BinarySample(sample.code == 1, sample.score, sample.weight)
     negative, positive, score = cumulated_weights(rows)
     along = negative / negative[-1] + positive / positive[-1]
@@ -80,14 +80,14 @@ def cuts_of_sample(sample: ScoredRows) -> Cuts:
 
 
 def cuts_of_cells(counts: Floats, scores: Floats) -> Cuts:
-    """Cut-offs between strata (class counts, best first); those of equal score stay together."""
+    """Cut-offs between strata (class counts, best first), not between strata of equal score."""
     ends = np.append(np.diff(scores) != 0, True)
     sums = np.vstack([np.zeros(2), np.cumsum(counts, axis=0)[ends]])
     return Cuts([None, *scores[ends].tolist()], sums[:, 0], sums[:, 1])
 
 
 def roc_picture(sample: ScoredRows, cuts: Cuts, training: Cuts | None, level: float) -> Picture:
-    """Draw the curve with its simultaneous band, and that of the training rows beside it."""
+    """Draw the curve with its simultaneous band, and the curve of the training rows."""
     picture = Picture(
         "ROC curve: share of events found against share of non-events flagged, with its band",
         "false positive rate",
@@ -127,5 +127,5 @@ def _rates(cuts: Cuts) -> tuple[Floats, Floats]:
 
 
 def plain(values: NDArray[Any]) -> list[Any]:
-    """Numbers for JSON, whole ones without a point."""
+    """Return numbers for JSON, integers without a decimal point."""
     return [int(v) if v == int(v) else v for v in np.asarray(values, dtype=float).round(9).tolist()]

@@ -1,4 +1,4 @@
-"""The rows that a model is evaluated on: their classes, weights and scores, checked once."""
+"""The rows that a model is evaluated on, with their classes, weights and scores."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ScoredRows:
-    """Rows with what they are and what the model says of them.
+    """Rows with their classes, weights, scores and probabilities.
 
     Attributes
     ----------
     table : RowTable
     rows : table
-        The same as the model takes it; binned once, for models of this library.
+        The same rows as input of the model; binned once, for models of this library.
     code : array of shape (n_rows,)
         Class numbers, worst class first.
     weight : array of shape (n_rows,)
     score : array of shape (n_rows,)
     probability : array of shape (n_rows, n_classes) or None
     given : array of shape (n_rows,)
-        Positions of the rows in the table as it was given: rows without weight are left out.
+        Positions of the rows in the table as passed; rows without weight are omitted.
     fingerprint : str
     is_weighted : bool
     target : str
-        Name of the labels, where they have one.
+        Name of the labels, if they have one.
     n_given : int
-        Number of rows that were given.
+        Number of rows as passed.
     """
 
     table: RowTable
@@ -105,7 +105,7 @@ def read_sample(
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Number of each label among the classes, which may be in an order of their own."""
+    """Index of each label in `classes`, which need not be sorted."""
     by_value = np.argsort(classes)
     return np.asarray(by_value[np.searchsorted(classes[by_value], labels)])
 
@@ -113,7 +113,7 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]
 def hold_out(
     model: FittedClassifier, training: ScoredRows, cv: Any, seed: int
 ) -> tuple[ScoredRows, HeldOut]:
-    """Replace the scores of training rows by those of models that have not seen them."""
+    """Replace the scores of training rows by those of models that were fitted without them."""
     labels = np.asarray(model.classes_)[training.code]
     weight = training.weight if training.is_weighted else None
     ranker, card = unwrap(model)
@@ -122,7 +122,7 @@ def hold_out(
 
 
 def judged_by(training: ScoredRows, found: HeldOut, card: Scorecard | None = None) -> ScoredRows:
-    """Rows with their held-out scores; those that every tree of a forest has seen are left out."""
+    """Return rows with held-out scores, without those that every tree of a forest has drawn."""
     kept = np.flatnonzero(np.isfinite(found.score))
     probability = None
     if card is not None and card.calibrator_ is not None:
@@ -142,7 +142,7 @@ def judged_by(training: ScoredRows, found: HeldOut, card: Scorecard | None = Non
 
 
 def calibrated_without(sample: ScoredRows, card: Scorecard | None) -> ScoredRows:
-    """Rows that a scorecard was fitted to, calibrated as if each were new."""
+    """Cross-calibrate the rows that a scorecard was fitted to, as if they were new."""
     if card is None or card.calibrator_ is None:
         return sample
     every = np.arange(len(sample.code))
@@ -166,7 +166,7 @@ def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
 
 
 def bin_once(model: Any, X: TableLike) -> Any:
-    """Rows in the form that a model takes; binned once, for models of this library."""
+    """Return the rows as input of a model; binned, for models of this library."""
     binning = getattr(model, "_binning", None)
     if not isinstance(binning, Binning):
         return X
@@ -175,11 +175,11 @@ def bin_once(model: Any, X: TableLike) -> Any:
 
 
 def class_probabilities(model: FittedClassifier, rows: Any, score: Floats) -> Floats | None:
-    """Probability of each class; None for a model that gives none."""
+    """Probability of each class; None for a model without probabilities."""
     if not hasattr(model, "predict_proba"):
         return None
     by_value = isinstance(model, RankingForest) and model.aggregation == "posterior"
-    if by_value and len(model.classes_) == 2:  # the same numbers without a second walk of the trees
+    if by_value and len(model.classes_) == 2:  # the same numbers without walking the trees again
         positive = np.clip(score + 0.5, 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive])
     return np.asarray(model.predict_proba(rows), dtype=np.float64)

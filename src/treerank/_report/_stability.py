@@ -1,4 +1,4 @@
-"""Whether scores and features have moved between two samples."""
+"""Stability of scores and features between two samples."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def stability(
     expected: tuple[RowTable, Floats, Floats | None],
     actual: tuple[RowTable, Floats, Floats | None],
 ) -> list[dict[str, Any]]:
-    """Population stability index of the score and of each feature, those that moved most first.
+    """Population stability index of the score, then of each feature, the largest first.
 
-    A sample is its table, its scores and its weights.
+    Each sample is given by its table, its scores and its weights.
     """
     pairs = [("score", expected[1], actual[1])]
     pairs += [(name, expected[0].column(j), actual[0].column(j)) for j, name in enumerate(names)]
@@ -40,7 +40,7 @@ def stability(
 def stability_parts(
     model: FittedClassifier, sample: ScoredRows, training: ScoredRows | None, X_new: Any
 ) -> list[dict[str, Any]]:
-    """From the training rows to the evaluated ones, and from these to new ones, where given."""
+    """Stability from the training to the evaluation rows, and from these to new rows."""
     names = table_names(sample.table, model)
     judged = (sample.table, sample.score, sample.weight)
     parts = []
@@ -72,7 +72,7 @@ def stability_parts(
 def _index(
     before: NDArray[Any], after: NDArray[Any], weight: Floats | None, new_weight: Floats | None
 ) -> float | None:
-    # A column without any value can be of either kind.
+    # A column without any value may be numeric or text.
     if before.dtype != after.dtype or before.dtype == object:
         before, after = _as_text(before), _as_text(after)
     elif np.isnan(before).all():

@@ -1,4 +1,4 @@
-"""The strata of a tree and of its subtrees, as the page and its script take them."""
+"""The strata of a tree and of its subtrees, as data for the page and its script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treerank._report._sample import Floats
 
 
 def strata(view: CellView, rows: list[dict[str, Any]], classes: NDArray[Any]) -> dict[str, Any]:
-    """Put the rows of the strata table in order, the model's strata first."""
+    """Sort the rows of the strata table, with the strata of the model first."""
     step = view.steps[view.chosen]
     found = np.cumsum(view.judged[step.leaves, -1]) / view.judged[0, -1]
     breaks = step_breaks(view, step, classes)
@@ -46,7 +46,7 @@ def strata(view: CellView, rows: list[dict[str, Any]], classes: NDArray[Any]) ->
 
 
 def step_breaks(view: CellView, step: Step, classes: NDArray[Any]) -> dict[int, str]:
-    """Say of the strata of a subtree that break the order beyond noise by how much they do."""
+    """Describe significant violations of the order of a subtree's strata, by cell."""
     names = [f"stratum {i}" for i in range(len(step.leaves))]
     breaks = rank_breaks(
         view.judged[step.leaves], class_values(classes), view.level, view.rows_per_weight
@@ -69,7 +69,7 @@ def _mean_classes(view: CellView, cell: int, classes: NDArray[Any]) -> dict[str,
 
 
 def _height(counts: Floats, values: Floats) -> float:
-    """Mean grade in percent of the way from the lowest class to the highest."""
+    """Mean grade as a percentage of the range from the lowest to the highest class."""
     if counts.sum() == 0:
         return 0.0
     mean = float(counts @ values / counts.sum())

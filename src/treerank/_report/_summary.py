@@ -1,4 +1,4 @@
-"""The summary: five sentences, each written from the numbers of the page."""
+"""The summary: five sentences, each generated from the numbers of the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from treerank._report._render import area, percent, weight
 
 
 def summary_sentences(page: dict[str, Any]) -> list[str]:
-    """Five sentences: the rows, the ranking, its top, what the figures bear, the features."""
+    """Sentences on the rows, the ranking, its top, its reliability, and the features."""
     two_classes = page["two_classes"]
     return [
         _rows(page),
@@ -39,7 +39,7 @@ def _rows(page: dict[str, Any]) -> str:
 
 
 def grade_scale(page: dict[str, Any]) -> str:
-    """Say what is averaged where the grades are no numbers."""
+    """Describe the scale of the mean grade if the grades are not numbers."""
     if page["summary"]["is_number"]:
         return ""
     classes = page["facts"]["classes"]
@@ -102,7 +102,7 @@ def _ordered_top(page: dict[str, Any]) -> str:
 
 
 def _trust(page: dict[str, Any]) -> str:
-    """Say whether probabilities hold; without them, whether the strata are in order."""
+    """Describe the calibration or, without probabilities, the order of the strata."""
     found = page["calibration"]
     if found is None:
         return _order(page)

@@ -1,4 +1,4 @@
-"""A person's table, whatever it is made of: rows and columns by position, and a fingerprint."""
+"""Tables of any library: rows and columns by position, and a fingerprint."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from treerank._input.types import FittedClassifier, TableLike
 class RowTable:
     """Rows of a data frame or of an array.
 
-    New tables are made of values that are there, by position, so that the type of no column
-    changes on the way.
+    New tables only take existing values by position, so that no column changes its type.
     """
 
     def __init__(self, X: TableLike) -> None:
@@ -30,24 +29,24 @@ class RowTable:
 
     @property
     def native(self) -> Any:
-        """What the model takes."""
+        """The data frame or array, as input of a model."""
         return self._array if self._frame is None else self._frame.to_native()
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns, x0, x1, … for those of an array."""
+        """Names of the columns; x0, x1, … for an array."""
         if self._frame is None:
             return [f"x{j}" for j in range(self._array.shape[1])]
         return [str(name) for name in self._frame.columns]
 
     def take(self, rows: NDArray[np.intp]) -> RowTable:
-        """Return the rows at these positions."""
+        """Return the rows at the given positions."""
         if self._frame is None:
             return RowTable(self._array[rows])
         return RowTable(self._frame[rows.tolist()].to_native())
 
     def with_values_of(self, j: int, rows: NDArray[np.intp], source: RowTable) -> RowTable:
-        """Return a copy whose column j holds what the source has at the given rows."""
+        """Return a copy whose column j has the values of the source at the given rows."""
         if self._frame is None or source._frame is None:
             array = self._array.copy()
             array[:, j] = source._array[rows, j]
@@ -56,7 +55,7 @@ class RowTable:
         return RowTable(self._frame.with_columns(values).to_native())
 
     def column(self, j: int) -> NDArray[Any]:
-        """Numbers with NaN for missing, or text (None for missing)."""
+        """Return numbers with NaN for missing values, or text with None for missing values."""
         if self._frame is None:
             return _as_column(self._array[:, j].tolist(), self._array[:, j])
         series = self._frame[:, j]
@@ -74,13 +73,13 @@ def _as_column(values: list[Any], array: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def table_names(table: RowTable, model: FittedClassifier) -> list[str]:
-    """Names that the model knows, else those of the table."""
+    """Return the feature names of the model, or else those of the table."""
     names = getattr(model, "feature_names_in_", None)
     return table.names if names is None else [str(name) for name in names]
 
 
 def fingerprint(table: RowTable, labels: NDArray[Any], weight: NDArray[np.float64] | None) -> str:
-    """Tell two data sets apart: SHA-256 of names, values, class numbers and weights.
+    """SHA-256 of names, values, class numbers and weights, to identify a data set.
 
     The same numbers and texts give the same fingerprint, whether they come from pandas,
     polars or NumPy.

@@ -1,4 +1,4 @@
-"""The top of the list: what a team that works through the first rows finds there."""
+"""The top of the list: what is found among the first rows."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from treerank._report._pictures import Picture
 from treerank._report._sample import ScoredRows
 from treerank.metrics import cap_curve, local_auc_interval, partial_auc_interval, top_measures
 
-# Shares of the rows that most people ask for.
+# Shares of the rows that are customary.
 RATES = (0.01, 0.05, 0.1)
-# Of fewer rows in the top its measures would say nothing.
+# With fewer rows in the top, its measures would be meaningless.
 LEAST_ROWS = 5
-# How far the picture reaches beyond the longest list.
+# Width of the picture relative to the longest list.
 BEYOND = 1.25
 
 
 def top_of_list(model: FittedClassifier, sample: ScoredRows, level: float) -> dict[str, Any] | None:
-    """Measures of the first rows, and the curve of what is found in them; None: too few rows.
+    """Measures of the first rows, and the curve of the events among them; None: too few rows.
 
-    A model that was fitted with a focus is evaluated there, too.
+    A model that was fitted with a focus is also evaluated on that range.
     """
     given = getattr(model, "focus", None) if isinstance(model, RankingModel) else None
     focus = check_focus(given, 2)
@@ -66,7 +66,7 @@ def _range(sample: ScoredRows, focus: Focus | None, level: float) -> dict[str, A
 
 
 def _picture(sample: ScoredRows, rows: list[dict[str, Any]]) -> Picture:
-    """Draw the left of the gains curve, with the limits of what is found."""
+    """Draw the left part of the gains curve, with limits of the recall."""
     end = min(1.0, BEYOND * rows[-1]["rate"])
     taken, found = cap_curve(sample.code, sample.score, sample_weight=sample.weight)
     inside = taken < end
@@ -80,7 +80,7 @@ def _picture(sample: ScoredRows, rows: list[dict[str, Any]]) -> Picture:
         "The first rows: share of events found against share of rows taken from the top",
         "share of rows", "share of events", (0.0, end), (0.0, min(1.0, 1.05 * height)),
     )  # fmt: skip
-    low = min(end, picture.y_range[1] * share)  # where the best possible leaves the picture
+    low = min(end, picture.y_range[1] * share)  # where the best possible curve leaves the picture
     picture.line([0, low], [0, low / share], "perfect")
     picture.line([0, end], [0, end], "chance")
     rates = [row["rate"] for row in rows]

@@ -1,4 +1,4 @@
-"""Optimism of the model's own figures, and how much its predictions move."""
+"""Optimism of the apparent performance, and instability of the predictions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_ROWS = 60  # whose limits are drawn
 
 
 def validation_part(found: Validation | None, level: float) -> dict[str, Any] | None:
-    """Table of optimism and picture of instability; None where no bootstrap was run."""
+    """Table of optimism and picture of instability; None without a validation."""
     if found is None:
         return None
     table = found.columns()
@@ -35,7 +35,7 @@ def _known(value: Any) -> float | None:
 
 
 def _picture(found: Validation, level: float) -> Picture:
-    """Limits of the bootstrap predictions of rows spread over the ranking."""
+    """Draw limits of the bootstrap predictions, for rows spread over the ranking."""
     order = np.argsort(found.prediction, kind="stable")
     shown = order[np.unique(np.linspace(0, len(order) - 1, MAX_ROWS).astype(np.intp))]
     lower, upper = (limit[shown] for limit in found.limits(level))

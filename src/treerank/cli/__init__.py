@@ -1,4 +1,4 @@
-"""The command line, a file for each command."""
+"""The command line, with one module per command."""
 
 from treerank.cli.app import app, main
 

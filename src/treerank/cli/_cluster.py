@@ -1,4 +1,4 @@
-"""A cluster for one fit: one that is there, or workers on this machine."""
+"""A cluster for one fit: an existing one, or workers on this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS_TO_CONNECT = 10
 
 @contextmanager
 def cluster_client(address: str, threads: int) -> Iterator[Any]:
-    """Client of the cluster at an address; of a worker a core, or a thread, for "local"."""
+    """Client of the cluster at an address; "local" starts a worker per thread, or per core."""
     try:
         import distributed  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError:
@@ -44,7 +44,7 @@ def cluster_client(address: str, threads: int) -> Iterator[Any]:
 
 
 def on_cluster(estimator: Any, client: Any, checkpoint: Path | None) -> Any:
-    """Estimator that trains as this one does, on the cluster, and shows progress."""
+    """Return the same estimator for the cluster, which also shows progress."""
     from treerank import dask  # noqa: PLC0415 (an extra)
 
     on_clusters: dict[Any, Any] = {

@@ -1,4 +1,4 @@
-"""What the columns of a training table are taken as: numbers, categories, dates, or nothing."""
+"""Types of the columns of a training table: numbers, categories, dates, or omitted."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from treerank.cli._dates import PARTS, find_order, is_date_type, parse_text, tak
 from treerank.cli._errors import BadInput
 from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
 
-# A column with a smaller share of text than this is a number with mistakes in it.
+# A column with a smaller share of text than this is a number with errors in it.
 MIXED_SHARE = 0.1
-# So few rows say nothing about what names a row.
+# With so few rows, nothing shows whether a column identifies rows.
 FEW_ROWS = 20
-# Last words of names that numbers of rows go by.
+# Last words in the names of columns that number the rows.
 ID_NAME = re.compile(r"(^|[^a-z])(id|key|uuid|guid|index|rownum|rownumber)$|^unnamed: 0$")
 
 
 @dataclass(frozen=True)
 class ColumnRules:
-    """How columns are to be taken where the user has said so."""
+    """What the user has specified about the columns."""
 
     types: dict[str, str]  # column to number, category or date
-    parts: dict[str, list[str]]  # column to the parts of its dates
+    parts: dict[str, list[str]]  # column to the parts to compute from its dates
     decimal: str = "."
     date_order: str | None = None
 
 
 @dataclass
 class Features:
-    """Columns to learn from, and what was made of them."""
+    """Converted feature columns, and how they were converted."""
 
     columns: dict[str, Any] = field(default_factory=dict)  # doubles, text, booleans
     kinds: dict[str, str] = field(default_factory=dict)  # column to number or category
-    said: dict[str, str] = field(default_factory=dict)  # column to what to call it
-    left_out: list[str] = field(default_factory=list)  # columns that identify rows, in words
+    said: dict[str, str] = field(default_factory=dict)  # column to a description of its type
+    left_out: list[str] = field(default_factory=list)  # descriptions of columns that identify rows
     problems: list[str] = field(default_factory=list)
 
     def add(self, name: str, kind: str, column: Any, said: str = "") -> None:
-        """Take a column."""
+        """Add a column."""
         self.columns[name], self.kinds[name], self.said[name] = column, kind, said or kind
 
 
 def take_columns(table: Any, names: list[str], rules: ColumnRules) -> Features:
-    """Take the columns; what is wrong with them is collected, not raised."""
+    """Convert the columns. Problems are collected, not raised."""
     found = Features()
     for name in names:
         try:
@@ -89,7 +89,7 @@ def _take(found: Features, name: str, column: Any, rules: ColumnRules) -> None:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether a type is one of numbers."""
+    """Whether a type is numeric."""
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
@@ -106,7 +106,7 @@ def _take_numbers(found: Features, name: str, column: Any, wanted: str | None) -
 
 
 def _numbers_rows(name: str, column: Any) -> bool:
-    """Whether numbers are those of rows: each once, and consecutive or called an id."""
+    """Whether a column numbers the rows: distinct integers, consecutive or named like an id."""
     n = len(column)
     if n <= FEW_ROWS or column.null_count:
         return False
@@ -173,7 +173,7 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
 
 
 def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decimal: str) -> None:
-    """Raise where text is a number but for some rows, or but for its decimal mark."""
+    """Raise if text is numeric except in some rows, or except for its decimal mark."""
     if decimal == "." and len(known) and has_decimal_comma(column):
         raise BadInput(
             f"column {name!r} has numbers with a decimal comma, such as {known[0].as_py()!r}: use "

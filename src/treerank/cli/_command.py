@@ -1,4 +1,4 @@
-"""Commands whose options are the fields of a dataclass: groups of them can be shared."""
+"""Commands whose options are the fields of a dataclass, so that commands can share groups."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Options = TypeVar("Options")
 
 
 def command(run: Callable[[Options], None]) -> Callable[..., None]:
-    """Make a command of a function whose only argument, `options`, is a dataclass.
+    """Make a command from a function whose only argument, `options`, is a dataclass.
 
-    Typer reads the signature of a command, so this one gets a parameter for each field. A field
-    that is itself a dataclass is a group of options: its fields take its place.
+    Typer reads the signature of a command, so the command gets a parameter for each field. A field
+    that is itself a dataclass is a group of options, and is replaced by its own fields.
     """
     kind = get_type_hints(run)["options"]
     parameters = _parameters(kind)

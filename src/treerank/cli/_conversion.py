@@ -1,4 +1,4 @@
-"""Columns of a table as the types that a model asks for: formatted numbers, parts of dates."""
+"""Convert columns to the types that a model needs: formatted numbers, parts of dates."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ Bad = Callable[[str], Exception]
 
 @dataclass
 class Conversion:
-    """What is read of a table, and how it becomes what is asked for."""
+    """The columns to read from a table, and how to convert them to the wanted ones."""
 
     wanted: dict[str, Any]  # column to type, or to the part of a date
-    bad: Bad  # makes the error that names the table
-    read: dict[str, Any] = field(default_factory=dict)  # column to the type it is read in
-    styles: dict[str, NumberStyle] = field(default_factory=dict)  # of formatted numbers
-    orders: dict[str, str] = field(default_factory=dict)  # of dates that are text
+    bad: Bad  # makes an error that names the table
+    read: dict[str, Any] = field(default_factory=dict)  # column to the type it is read as
+    styles: dict[str, NumberStyle] = field(default_factory=dict)  # of columns of formatted numbers
+    orders: dict[str, str] = field(default_factory=dict)  # of columns of dates as text
 
     def __call__(self, block: Any, done: int) -> Any:
         """Convert a block; `done` is the number of rows before it."""
@@ -74,7 +74,7 @@ class Conversion:
 def plan_conversion(
     wanted: dict[str, Any], sample: Any, decimal: str, date_order: str | None, bad: Bad
 ) -> Conversion:
-    """Decide by some rows how to read the columns; None for a sample that cannot be read."""
+    """Decide from the rows of `sample` how to read the columns; it is None if unreadable."""
     plan = Conversion(wanted, bad)
     for name, kind in wanted.items():
         if isinstance(kind, DatePart):
@@ -110,7 +110,7 @@ def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
 
 
 def ambiguous_order(name: str, column: Any) -> str:
-    """Say that the order of day and month is ambiguous."""
+    """Return the message that the order of day and month is ambiguous."""
     return (
         f"column {name!r} has dates such as {column.drop_null()[0].as_py()!r}, in which day and "
         "month cannot be told apart; give their order: --date-order dmy or --date-order mdy."

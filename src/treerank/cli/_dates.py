@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-# What a date can be turned into; the number is its column's name after the date's and a point.
+# Numbers that can be computed from a date. The column of the number is named DATE.PART.
 PARTS = {
     "days": "days since 1970-01-01",
     "year": "year",
@@ -31,14 +31,14 @@ DATE_ORDERS = tuple(_ORDERS)
 
 @dataclass(frozen=True)
 class DatePart:
-    """A number that is read off a column of dates."""
+    """A number that is computed from a column of dates."""
 
     column: str
     part: str
 
 
 def date_part(name: str, names: list[str]) -> DatePart | None:
-    """What the name of a number says about the dates it comes from, if it is such a name."""
+    """Parse the name of a number that was computed from dates; None for other names."""
     column, point, part = name.rpartition(".")
     return DatePart(column, part) if point and part in PARTS and column in names else None
 
@@ -49,7 +49,7 @@ def is_date_type(kind: Any) -> bool:
 
 
 def parse_text(column: Any, order: str) -> NDArray[np.float64]:
-    """Days since 1970-01-01 of dates written in this order; NaN for anything else."""
+    """Days since 1970-01-01 for dates in the given order; NaN for anything else."""
     found = pc.extract_regex(column, _ORDERS[order])
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
@@ -59,7 +59,7 @@ def parse_text(column: Any, order: str) -> NDArray[np.float64]:
     is_date = ~np.isnan(year)
     months = np.where(is_date, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + np.where(is_date, day - 1, 0).astype("timedelta64[D]")
-    # The 30th of February would be a day of March.
+    # February 30 would become a day in March.
     is_valid = is_date & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
     seconds = _or_zero(hour) * 3600 + _or_zero(minute) * 60 + _or_zero(second) - _offset(found)
     return np.where(is_valid, days.astype(np.int64) + seconds / 86400, np.nan)
@@ -68,23 +68,23 @@ def parse_text(column: Any, order: str) -> NDArray[np.float64]:
 def find_order(column: Any, order: str | None) -> str | None:
     """Order of day, month and year in which all values are dates; None if there is none.
 
-    "ambiguous" where no value shows which is the day and which the month.
+    "ambiguous" if no value shows which number is the day and which is the month.
     """
     fits = [o for o in _ORDERS if _all_dates(column, o) and order in (None, o)]
     if set(fits) == {"dmy", "mdy"} and pc.any(pc.match_substring(column, ".")).as_py():
-        return "dmy"  # points are German, and day first
+        return "dmy"  # dates with dots are German, with the day first
     return "ambiguous" if len(fits) > 1 else next(iter(fits), None)
 
 
 def _all_dates(column: Any, order: str) -> bool:
-    # Most columns hold no dates: a few values say so.
+    # Most columns have no dates, which a few values show.
     if np.isnan(parse_text(column.slice(0, 100), order)).all():
         return False
     return bool(np.isnan(parse_text(column, order)).sum() == column.null_count)
 
 
 def to_days(column: Any) -> NDArray[np.float64]:
-    """Days since 1970-01-01 of a column of a date type."""
+    """Days since 1970-01-01 for a column of a date type."""
     if pa.types.is_date(column.type):
         days = column.cast(pa.date32()).cast(pa.int32())
         return np.asarray(days.cast(pa.float64()).to_numpy(zero_copy_only=False))
@@ -96,7 +96,7 @@ def to_days(column: Any) -> NDArray[np.float64]:
 
 
 def take_part(days: NDArray[np.float64], part: str) -> NDArray[np.float64]:
-    """One number for each date."""
+    """Compute a part of each date, which is given in days since 1970-01-01."""
     if part == "days":
         return days
     missing = np.isnan(days)
@@ -116,7 +116,7 @@ def _numbers(found: Any, part: str) -> NDArray[np.float64]:
 
 
 def _offset(found: Any) -> NDArray[np.float64]:
-    """Seconds by which the time zone is ahead of UTC."""
+    """Offset of the time zone from UTC, in seconds."""
     zone = pc.replace_substring(pc.fill_null(pc.struct_field(found, "zone"), ""), ":", "")
     zone = pc.if_else(pc.or_(pc.equal(zone, ""), pc.equal(zone, "Z")), "+0000", zone)
     sign = np.where(np.asarray(pc.starts_with(zone, "-")), -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""How a text file is written: its encoding and what separates its columns, found in its bytes."""
+"""Detect the encoding and the column separator of a text file."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import csv
 from collections.abc import Iterable
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-# Lines that are split to see which separator fits.
+# Lines that are split to find the separator.
 MOST_LINES = 20
 
 
 def find_encoding(blocks: Iterable[bytes]) -> str:
-    """Encoding of a text of which some blocks are given, from its beginning on, in whole lines.
+    """Detect the encoding of a text from its first blocks, which consist of whole lines.
 
-    UTF-8 if they are valid UTF-8, which other text hardly ever is by chance; else what Windows
-    writes in western Europe and America.
+    UTF-8 if they are valid UTF-8, which text in other encodings rarely is by chance. Otherwise,
+    the encoding of Windows in western Europe and America.
     """
     decoder = codecs.getincrementaldecoder("utf8")()
     found = "utf8"
@@ -25,7 +25,7 @@ def find_encoding(blocks: Iterable[bytes]) -> str:
         if found == "utf8" and not _can_decode(decoder, block):
             found = "cp1252"
         if found == "cp1252" and not _can_decode(codecs.getincrementaldecoder(found)(), block):
-            return "latin-1"  # which gives every byte a character
+            return "latin-1"  # decodes any byte
     return found if found != "utf8" or _can_decode(decoder, b"", True) else "cp1252"
 
 
@@ -38,13 +38,13 @@ def _can_decode(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = 
 
 
 def decode_start(start: bytes, encoding: str) -> str:
-    """Text of the first bytes of a file, whose last character may be cut."""
+    """Decode the first bytes of a file, whose last character may be incomplete."""
     name = "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
     return codecs.getincrementaldecoder(name)().decode(start)
 
 
 def first_line(text: str) -> str:
-    """First line, which goes on where a name in quotes has a line break."""
+    """First line, which may include line breaks in quoted names."""
     end = text.find("\n")
     while end >= 0 and text.count('"', 0, end) % 2:
         end = text.find("\n", end + 1)
@@ -52,7 +52,7 @@ def first_line(text: str) -> str:
 
 
 def find_delimiter(text: str) -> str:
-    """Separator that splits the first lines into the same number of columns, and into most."""
+    """Separator that splits most of the first lines like the header; on ties, into most columns."""
     header = first_line(text)
     rest = text[len(header) + 1 :].split("\n")[:-1][:MOST_LINES]
     best, best_fit = ",", (0.0, 1)

@@ -1,4 +1,4 @@
-"""Bad input: one line, exit status 2."""
+"""Errors for bad input: one line, exit status 2."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treerank._io.atomic import find_target
 STATUS = 2
 
 
-# Parameters of the library that messages name, and the options that set them.
+# Parameters of the library that occur in messages, and the options that set them.
 OPTIONS = {
     "baseline": "--baseline", "cache_dir": "--cache-dir", "checkpoint": "--checkpoint",
     "columns": "--column", "cutoff": "--cutoff", "cv": "--cv", "direction": "--direction",
@@ -30,11 +30,11 @@ _GIVEN = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:(None\b)|(?=\S))")
 
 
 class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
-    """What is wrong with a file, and what to do about it."""
+    """A problem of the user's input, and what to do about it."""
 
 
 def check_out(path: str | Path | None, stdout: bool = False) -> None:
-    """Raise early for a file that could not be written; `stdout`: - is the standard output."""
+    """Raise early if a file cannot be written; with `stdout`, - is the standard output."""
     if path is None or (stdout and str(path) == "-"):
         return
     path = Path(path)
@@ -51,7 +51,7 @@ def check_out(path: str | Path | None, stdout: bool = False) -> None:
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn errors of the user's making into one line, and warnings into notes."""
+    """Print errors that the user can fix as one line, and warnings as notes."""
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
@@ -70,7 +70,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Say something that is not the result."""
+    """Print a note to the standard error, apart from the result."""
     print(f"treerank: note: {_one_line(speak_of_options(text))}", file=sys.stderr)
 
 
@@ -83,7 +83,7 @@ def speak_of_options(text: str) -> str:
 
 
 def _user_errors() -> tuple[type[Exception], ...]:
-    """Errors of the user's making; those of pyarrow where it has been imported to read tables."""
+    """Exceptions that the user can fix, including those of pyarrow if it has been imported."""
     arrow: Any = sys.modules.get("pyarrow")
     of_arrow = () if arrow is None else (arrow.ArrowException,)
     return (BadInput, ValueError, TypeError, OSError, ModuleNotFoundError, *of_arrow)

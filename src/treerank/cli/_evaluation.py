@@ -1,4 +1,4 @@
-"""A table to judge a model on: columns of the model's types, and labels that it knows."""
+"""Read a table to evaluate a model on, with the model's column types and known labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Rows(NamedTuple):
-    """Rows for `treerank.report`; weights, groups and ids where they are asked for."""
+    """Rows for `treerank.report`, with weights, groups and ids if requested."""
 
     features: Any
     labels: NDArray[Any]
@@ -77,7 +77,7 @@ def _check_named(
     column_options: ColumnOptions,
     beside: dict[str, str | None],
 ) -> None:
-    """Raise for columns that options name and that are missing, or are the model's own."""
+    """Raise if columns named by options are missing, or if the labels or weights are features."""
     names = source.header()
     target, weight = column_options.target, column_options.weight
     check_columns(source, names, {"--target": [target], "--drop": column_options.drop})
@@ -104,7 +104,7 @@ def _read_table(
 
 
 def read_finite(source: Source, types: dict[str, Any], features: list[str]) -> Any:
-    """Read a whole table whose features must be finite."""
+    """Read a whole table, whose features must be finite."""
     blocks, done = [], 0
     for block in source.blocks(types):
         check_finite(source, block, features, done)
@@ -118,13 +118,13 @@ def read_finite(source: Source, types: dict[str, Any], features: list[str]) -> A
 def _known_labels(
     model: FittedClassifier, source: Source, column: Any, column_options: ColumnOptions
 ) -> NDArray[Any]:
-    """Labels as the model has them: none that it does not know, and some of every class."""
+    """Return labels as classes of the model; raise for unknown labels or missing classes."""
     name = column_options.target
     check_has_labels(source, column, name)
     classes = np.asarray(model.classes_)
     said = [str(value).strip() for value in column.to_pylist()]
     first, positive = str(classes[-1]), column_options.positive
-    if classes.dtype == bool and positive is not None:  # fitted to labels that are booleans
+    if classes.dtype == bool and positive is not None:  # fitted to boolean labels
         said = [str(label == positive) for label in said]
     elif positive is not None and spelling(positive) != spelling(first):
         raise BadInput(
@@ -154,7 +154,7 @@ def _known_labels(
 
 
 def spelling(text: str) -> str:
-    """One spelling for all of a number: 1, 1.0 and 01 are the same label."""
+    """Normalize the spelling of numbers: 1, 1.0 and 01 are the same label."""
     try:
         return repr(float(text))
     except ValueError:
@@ -170,7 +170,7 @@ def write_report_of_fit(
     seed: int,
     validation: Any = None,
 ) -> None:
-    """Write the report of a model that has just been fitted, on rows that it has not seen."""
+    """Write the report of a model that has just been fitted, on held-out rows."""
     from treerank._report._judged import Judged, PageOptions  # noqa: PLC0415 - slow
     from treerank._report._page import write_page  # noqa: PLC0415
     from treerank._report._sample import (  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Options of `treerank fit`, which of them go together, and the model that they ask for."""
+"""Options of `treerank fit`, their consistency checks, and the model that they describe."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ class FitOptions(InputOptions):
         return is_out_of_core(self.train) or self.dask is not None
 
     def columns(self) -> ColumnOptions:
-        """Return what is said about the columns."""
+        """Return the options about columns."""
         return ColumnOptions(
             self.target, self.positive, self.weight, self.id or (), self.drop or (),
             self.type or (), self.date or (),
         )  # fmt: skip
 
     def check(self) -> None:
-        """Raise for options that do not go together, before anything is read."""
+        """Raise if options contradict each other, before anything is read."""
         for path in (self.save, self.report):
             check_out(path)
         parse_focus(self.focus)
@@ -144,7 +144,7 @@ class FitOptions(InputOptions):
         return self.cv >= 2 or self.test_share is not None or self.model is ModelKind.forest
 
     def _check_out_of_core(self) -> None:
-        """Raise for what several files or a cluster cannot do."""
+        """Raise for options that several files or a cluster do not support."""
         where = "with several files or --dask; expected"
         if self.test_share is not None:
             raise BadInput(

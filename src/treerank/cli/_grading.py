@@ -1,4 +1,4 @@
-"""Grades, points and probabilities on the command line: options, the fit, and what is printed."""
+"""Grades, points and probabilities on the command line: options, fit and output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class GradeOptions:
-    """What the user wants beside a score."""
+    """Options for grades, points and probabilities."""
 
     grades: Annotated[int | None, typer.Option(help="Merge the ranking into this many grades.")] = (
         None
@@ -49,7 +49,7 @@ class GradeOptions:
 
     @property
     def wanted(self) -> bool:
-        """Whether anything was asked for."""
+        """Whether grades, points or probabilities are requested."""
         return bool(
             self.grades
             or self.grade_names
@@ -59,7 +59,7 @@ class GradeOptions:
         )
 
     def scorecard(self, model: FittedClassifier) -> Scorecard:
-        """Return a scorecard, yet to be fitted, of a fitted model."""
+        """Return an unfitted scorecard of a fitted model."""
         from treerank.scoring import Grades, Points, Scorecard  # noqa: PLC0415 (slow)
 
         names = None
@@ -83,7 +83,7 @@ class GradeOptions:
 
 
 def check_can_grade(options: GradeOptions, held_out: Any) -> None:
-    """Refuse grades without rows that the model has not learned from."""
+    """Raise if grades are requested without held-out rows."""
     if options.wanted and held_out is None:
         raise BadInput(
             "Got --grades, --points or --calibration without held-out rows; expected --cv 2 or "

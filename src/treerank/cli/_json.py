@@ -11,7 +11,7 @@ from treerank._input.types import FittedRanker
 
 
 def print_json(result: dict[str, Any]) -> None:
-    """Print a result; numbers to the bit, NaN and infinities as null."""
+    """Print a result as JSON, with exact numbers, and null for NaN and infinities."""
     print(json.dumps(_plain(result), ensure_ascii=False, indent=2, allow_nan=False))
 
 
@@ -45,7 +45,7 @@ def strata_of(model: Any) -> list[dict[str, Any]]:
 
 
 def quality_of(model: FittedRanker, rows: Any) -> dict[str, Any]:
-    """How well a model ranks rows with labels: AUC, or VUS beyond two classes, and interval."""
+    """AUC (VUS for more than two classes) of a model on labelled rows, with its interval."""
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)
 
     classes = np.asarray(model.classes_)

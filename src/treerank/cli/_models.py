@@ -1,4 +1,4 @@
-"""Models as commands need them; scikit-learn is imported only when one is loaded."""
+"""Access to models for commands, without importing scikit-learn before one is loaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from treerank._input.types import FittedClassifier
 
 
 def unwrap(model: FittedClassifier) -> tuple[Any, Any]:
-    """Model that ranks, and the scorecard around it, or None."""
+    """Return the ranking model, and the scorecard around it or None."""
     from treerank.scoring._scorecard import unwrap as taken_apart  # noqa: PLC0415
 
     return taken_apart(model)

@@ -1,4 +1,4 @@
-"""Tables of a model in use: rows whose labels may not be known yet, and the period of each."""
+"""Read tables of a model in use: rows whose labels may not be known yet, and their periods."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FORMATS = {By.day: "%Y-%m-%d", By.week: "%G-W%V", By.month: "%Y-%m", By.year: "%
 
 @dataclass(frozen=True)
 class WatchedColumns:
-    """Columns besides those of the model, and how they are read."""
+    """Columns besides the features of the model, and how to read them."""
 
     target: str
     positive: str | None = None
@@ -51,7 +51,7 @@ class WatchedColumns:
 
 @dataclass(frozen=True)
 class WatchedRows:
-    """Rows as `treerank.scoring.monitor` takes them."""
+    """Rows for `treerank.scoring.monitor`."""
 
     features: Any
     labels: NDArray[Any] | None
@@ -60,7 +60,7 @@ class WatchedRows:
 
 
 def find_files(patterns: Sequence[str]) -> list[str]:
-    """Files that are named, or that a pattern finds."""
+    """Return the given files, and those that match a pattern."""
     found: list[str] = []
     for pattern in patterns:
         path = Path(pattern)
@@ -77,7 +77,7 @@ def find_files(patterns: Sequence[str]) -> list[str]:
 def read_watched(
     model: FittedClassifier, source: Source, columns: WatchedColumns, *, is_baseline: bool = False
 ) -> WatchedRows:
-    """Read one table; new rows need no column of labels."""
+    """Read one table. New rows need no column of labels."""
     names = source.header()
     wanted = {"--target": columns.target, "--weight": columns.weight, "--date": columns.date}
     if is_baseline:
@@ -117,11 +117,11 @@ def read_watched(
 def _labels(
     model: FittedClassifier, source: Source, column: Any, columns: WatchedColumns
 ) -> NDArray[Any]:
-    """Labels as the model has them; None for those that are not known yet."""
+    """Return labels as classes of the model; None if not known yet."""
     classes = np.asarray(model.classes_)
     coded = pa.chunked_array(column).combine_chunks().dictionary_encode()
     known = {spelling(str(label)): label for label in classes.tolist()}
-    found = np.empty(len(coded.dictionary) + 1, dtype=object)  # the last one: not known
+    found = np.empty(len(coded.dictionary) + 1, dtype=object)  # last entry: not known
     for k, value in enumerate(coded.dictionary.to_pylist()):
         said = str(value).strip()
         if columns.positive is not None and classes.dtype == bool:
@@ -154,7 +154,7 @@ def read_periods(source: Source, column: Any, name: str, by: By) -> NDArray[Any]
 
 
 def _dates(source: Source, column: Any, name: str) -> Any:
-    """Dates of a column: of text such as 2026-03-31, 2026-03 or 2026-03-31 12:00."""
+    """Dates of a column; text may be like 2026-03-31, 2026-03 or 2026-03-31 12:00."""
     kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us"), safe=False)

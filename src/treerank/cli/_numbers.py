@@ -1,4 +1,4 @@
-"""Text that is a number: with a decimal comma, thousands, a currency or a percent sign."""
+"""Numbers as text: with a decimal comma, thousands separators, a currency or a percent sign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIGNS = "[$€£¥₹₩₽]"
 CODES = (
     "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|MXN|ZAR|KRW|SGD|HKD|kr"
 )
-# What separates thousands, besides the comma or the point that is not the decimal mark.
+# Thousands separators, besides the comma or the point that is not the decimal mark.
 SPACES = "'\u00a0\u202f"
 
 
@@ -22,13 +22,13 @@ class NumberStyle:
     """How the numbers of a column are written."""
 
     decimal: str = "."
-    is_plain: bool = True  # digits, a sign, a decimal mark and an exponent alone
+    is_plain: bool = True  # only digits, a sign, a decimal mark and an exponent
     unit: str = ""  # a currency, % or nothing
     has_thousands: bool = False
 
     @property
     def description(self) -> str:
-        """What to call the column."""
+        """Description of the column."""
         said = "number" if not self.unit else f"number, in {self.unit}"
         return said + (", thousands separated" if self.has_thousands else "")
 
@@ -37,7 +37,7 @@ class NumberStyle:
         return pc.match_substring_regex(column, self._pattern)
 
     def to_numbers(self, column: Any) -> Any:
-        """Doubles of a column all of whose values match."""
+        """Convert a column, all values of which must match, to doubles."""
         column = pc.utf8_trim_whitespace(column)
         if self.is_plain:
             if self.decimal != ".":
@@ -59,7 +59,7 @@ def _plain(decimal: str) -> str:
 
 
 def _formatted(decimal: str) -> str:
-    """Pattern of a number that may have thousands, a unit on one side, or brackets for minus."""
+    """Pattern of a number with optional thousands, units, or parentheses for minus."""
     d = re.escape(decimal)
     other = "," if decimal == "." else "."
     groups = "|".join(rf"[1-9]\d{{0,2}}({re.escape(g)}\d{{3}})+" for g in (other, *SPACES))
@@ -71,7 +71,7 @@ def _formatted(decimal: str) -> str:
 
 
 def find_style(column: Any, decimal: str) -> NumberStyle | None:
-    """Style in which all values of a column of text are numbers, if there is one."""
+    """Style in which all values of a text column are numbers; None if there is none."""
     plain = NumberStyle(decimal)
     if _all(plain.matches(column)):
         return plain
@@ -81,7 +81,7 @@ def find_style(column: Any, decimal: str) -> NumberStyle | None:
     units = pc.unique(
         pc.replace_substring_regex(column, r"[0-9.,()+\s\x{00a0}\x{202f}'-]", "").drop_null()
     ).to_pylist()
-    if len(units) > 1:  # percentages and shares, or several currencies
+    if len(units) > 1:  # with and without %, or several currencies
         return None
     grouped = rf"\d[{re.escape(',' if decimal == '.' else '.')}{SPACES}]\d{{3}}"
     has_thousands = pc.any(pc.match_substring_regex(column, grouped)).as_py() or False
@@ -89,7 +89,7 @@ def find_style(column: Any, decimal: str) -> NumberStyle | None:
 
 
 def has_decimal_comma(column: Any) -> bool:
-    """Whether the values are numbers once a comma is taken for the decimal mark."""
+    """Whether the values are numbers if the comma is the decimal mark."""
     return find_style(column, ",") is not None
 
 

@@ -1,4 +1,4 @@
-"""Options that several commands take."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_one_stdin(paths: Sequence[str | None]) -> None:
 
 
 def parse_focus(text: str | None) -> float | tuple[float, ...] | None:
-    """Return the focus as the models take it; they check the numbers themselves."""
+    """Convert the focus to a parameter of the models, which check the numbers themselves."""
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Many Parquet files, or a folder of them: fitted to block by block, never all in memory."""
+"""Fit to several Parquet files, or a folder of them, block by block, never all in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treerank.cli._training import ColumnOptions
 
 
 def is_out_of_core(paths: Sequence[str]) -> bool:
-    """Whether the rows come from several files rather than from one."""
+    """Whether the rows come from several files."""
     if len(paths) > 1:
         return True
     [path] = paths
@@ -26,13 +26,13 @@ def is_out_of_core(paths: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class OutOfCoreTraining:
-    """What `fit_parquet` is told, and what it takes the columns as."""
+    """Arguments of `fit_parquet`, and the types of the columns."""
 
     paths: Sequence[str]
     files: ParquetFiles
     column_options: ColumnOptions
     features: list[str]
-    kinds: dict[str, str]  # column to what it is taken as
+    kinds: dict[str, str]  # column to number or category
 
     @property
     def categories(self) -> list[str]:
@@ -40,7 +40,7 @@ class OutOfCoreTraining:
         return [name for name, kind in self.kinds.items() if kind == "category"]
 
     def labels(self) -> dict[str, Any]:
-        """Labels of the target by their names; one pass over it."""
+        """Labels of the target by name; reads the target once."""
         from treerank._input.label_blocks import label_block  # noqa: PLC0415 (slow to import)
 
         seen = None
@@ -51,7 +51,7 @@ class OutOfCoreTraining:
         return {str(label): label for label in seen.distinct.tolist()}
 
     def label_order(self, order: str | None) -> list[Any] | None:
-        """Order of the labels by --order or --positive, None if neither says one."""
+        """Order of the labels by --order or --positive; None if neither is given."""
         positive = self.column_options.positive
         if order is None and positive is None:
             return None
@@ -76,7 +76,7 @@ class OutOfCoreTraining:
 
 
 def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> OutOfCoreTraining:
-    """Find the files and say what their columns are taken as."""
+    """Find the files and determine the types of their columns."""
     apart = [
         column_options.target,
         *([column_options.weight] if column_options.weight else []),
@@ -133,7 +133,7 @@ def fit_out_of_core(estimator: Any, data: OutOfCoreTraining, cache_dir: Path | N
 
 
 def held_out_quality(model: FittedClassifier) -> tuple[float, float] | None:
-    """AUC or VUS of the folds by which a tree was pruned, and its standard error."""
+    """AUC or VUS on the folds by which a tree was pruned, and its standard error."""
     path = getattr(model, "pruning_path_", None)
     if path is None or not hasattr(path, "heldout_auc"):
         return None

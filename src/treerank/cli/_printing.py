@@ -1,4 +1,4 @@
-"""What `treerank fit` prints: columns, strata, and how well the model ranks."""
+"""Output of `treerank fit`: columns, strata, and the quality of the ranking."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 def print_kinds(console: Console, kinds: dict[str, str]) -> None:
-    """Say what each column of several files was taken as."""
+    """Print the type of each column of several files."""
     table = Table("column", "taken as", box=None, pad_edge=False)
     for name, kind in kinds.items():
         table.add_row(name, kind)
     console.print(table)
 
 
-# Of more strata than a person reads, the best and the worst are shown.
+# If there are more strata than this, only the best and the worst are shown.
 MOST_STRATA, BEST_STRATA = 20, 15
 
 
 def print_columns(console: Console, data: Training) -> None:
-    """Say what each column was taken as."""
+    """Print the type of each column."""
     table = Table("column", "taken as", "values", box=None, pad_edge=False)
     for name, kind in data.kinds.items():
         column = data.features[name]
@@ -61,7 +61,7 @@ def print_strata(console: Console, model: FittedClassifier) -> None:
 
 
 def print_out_of_bag(console: Console, model: FittedClassifier) -> str:
-    """Say how well a forest ranks rows that a tree has not seen; return the measure's name."""
+    """Print the out-of-bag quality of a forest; return the name of the measure."""
     measure = "AUC" if len(model.classes_) == 2 else "VUS"
     interval: Any = getattr(model, f"oob_{measure.lower()}_interval_", None)
     if interval is not None:
@@ -76,7 +76,7 @@ def print_out_of_bag(console: Console, model: FittedClassifier) -> str:
 def print_quality(
     console: Console, model: Any, data: Training, cv: int, seed: int
 ) -> HeldOut | None:
-    """Say how well the model ranks rows that it has not seen; return what it says of them."""
+    """Print the quality of the model on held-out rows; return their scores."""
     own = model.score(data.features, data.labels, data.weights)
     measure = "AUC" if len(model.classes_) == 2 else "VUS"
     smallest = min(int(np.sum(data.labels == label)) for label in model.classes_)
@@ -99,7 +99,7 @@ def print_quality(
 
 
 def print_kept_back(console: Console, model: Any, kept_back: Training, data: Training) -> None:
-    """Say how well the model ranks the rows that were kept back."""
+    """Print the quality of the model on the rows that were held back."""
     measure = "AUC" if len(model.classes_) == 2 else "VUS"
     scores = model.score_samples(kept_back.features)
     said = format_quality(model, kept_back.labels, scores, kept_back.weights)
@@ -109,7 +109,7 @@ def print_kept_back(console: Console, model: Any, kept_back: Training, data: Tra
 
 
 def format_quality(model: FittedClassifier, labels: Any, scores: Any, weights: Any) -> str:
-    """AUC or VUS with its interval, in words."""
+    """AUC or VUS with its interval, as text."""
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow)
 
     if len(model.classes_) == 2:

@@ -1,4 +1,4 @@
-"""Reasons beside the scores: what they are compared with, their codes, and their columns."""
+"""Reasons for the scores: their baseline, their codes, and their output columns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from treerank.cli._sources import Source
 
 @dataclass(frozen=True)
 class ReasonColumns:
-    """Writes the reasons of rows as columns of text."""
+    """Computes the reasons for rows as columns of text."""
 
     n: int
     options: Mapping[str, Any]  # of `inspection.reasons`
     with_codes: bool
 
     def columns(self, model: FittedRanker, rows: Any) -> dict[str, Any]:
-        """Make the columns: reason_1, reason_2, …; with codes, reason_code_1, … too."""
+        """Return the columns reason_1, reason_2, …; with codes, reason_code_1, … too."""
         from treerank._reading.reasons import reasons  # noqa: PLC0415 (slow; not for the help)
 
         found = reasons(model, rows, self.n, **self.options)
@@ -45,7 +45,7 @@ def reason_columns(
     codes: Source | None,
     **options: Any,
 ) -> ReasonColumns:
-    """Read what reasons need; raise before anything is scored."""
+    """Read the baseline and the codes; errors are raised before anything is scored."""
     from treerank._reading.tree_sums import tree_sum  # noqa: PLC0415 (slow; not for the help)
 
     tree_sum(model)
@@ -58,7 +58,7 @@ def reason_columns(
 
 
 def _read_codes(source: Source) -> dict[str, tuple[str, str | None]]:
-    """Table of features, their codes and, where there is such a column, texts."""
+    """Read a table of features, their codes and, if there is such a column, texts."""
     names = source.header()
     for name in ("feature", "code"):
         if name not in names:

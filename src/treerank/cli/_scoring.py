@@ -1,4 +1,4 @@
-"""Scores, block by block: a file of any size goes through a fixed amount of memory."""
+"""Score tables block by block: files of any size need a fixed amount of memory."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def score_file(
     probability: bool,
     more_columns: Columns | None = None,
 ) -> int:
-    """Score every row of a table; return their number.
+    """Score every row of a table; return the number of rows.
 
-    A scorecard adds grades and points; `more_columns` makes further columns of a model and rows.
+    A scorecard adds grades and points; `more_columns` computes further columns from the model and
+    rows.
     """
     model, card = unwrap(model)
     types = column_types(model, source, source.header(), ids)
@@ -59,13 +60,13 @@ def score_file(
 def column_types(
     model: Any, source: Source, names: list[str], ids: Sequence[str], leave_out: str = "--id"
 ) -> dict[str, Any]:
-    """Type in which each column that is needed is read; None for as it comes."""
+    """Type as which each needed column is read; None to keep its own type."""
     model, _ = unwrap(model)
     for name in ids:
         if name not in names:
             raise source.bad(f"there is no column {name!r} (--id); the columns are {_list(names)}.")
     wanted = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    if not wanted:  # fitted without names: by position
+    if not wanted:  # fitted without names: columns are found by position
         wanted = [name for name in names if name not in ids]
         if len(wanted) != model.n_features_in_:
             raise source.bad(
@@ -92,7 +93,7 @@ def column_types(
 
 
 def levels_of(model: FittedClassifier, names: list[str]) -> dict[str, Any]:
-    """Levels of each column of a model: None for a number, False for what it does not ask for."""
+    """Levels of each column of a model: None for a number, False if the model does not use it."""
     from treerank._geometric import GeometricRanker  # noqa: PLC0415 (slow; not for the help)
 
     if isinstance(model, GeometricRanker):
@@ -119,7 +120,7 @@ def _kind(levels: Any, name: str) -> str:
 
 
 def check_finite(source: Source, batch: Any, features: list[str], done: int) -> None:
-    """Name the line of an infinite number, which no model takes."""
+    """Raise if a number is infinite, which no model accepts; the error names its line."""
     for name in features:
         column = batch.column(name)
         if pa.types.is_floating(column.type):
@@ -141,7 +142,7 @@ def _scored(
     probability: bool,
     more_columns: Columns | None,
 ) -> Any:
-    """Columns of the output for one block."""
+    """Return the output columns of one block."""
     from treerank._base import TreeRanker  # noqa: PLC0415 (slow; not for the help)
 
     columns = {name: batch.column(name) for name in ids}
@@ -152,7 +153,7 @@ def _scored(
         columns["score"] = pa.array(scores)
         columns["stratum"] = pa.array(strata)
     else:
-        with warnings.catch_warnings():  # the names of an array's columns have been checked
+        with warnings.catch_warnings():  # the names of the columns have already been checked
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             scores = model.score_samples(rows)
         columns["score"] = pa.array(np.ascontiguousarray(scores))
@@ -173,8 +174,8 @@ def _scored(
 
 
 def rows_for(model: FittedClassifier, table: Any, features: list[str]) -> Any:
-    """Return the rows in the form that the model takes."""
-    # The others, of `treerank.baselines`, take numbers alone.
+    """Return the rows as input of the model."""
+    # The other models, those of `treerank.baselines`, only accept numbers.
     from treerank import BoostedTreeRank, GeometricRanker, RankingForest  # noqa: PLC0415
     from treerank._base import TreeRanker  # noqa: PLC0415 (slow; not for the help)
 
@@ -188,7 +189,7 @@ def rows_for(model: FittedClassifier, table: Any, features: list[str]) -> Any:
 
 @contextmanager
 def _writer(out: str) -> Iterator[Any]:
-    """Give a function that writes a block; the file is there whole or not at all."""
+    """Yield a function that writes a block. The file appears complete or not at all."""
     if out == "-":
         options = _write_options(",")
         stdout = sys.stdout.buffer
@@ -219,7 +220,7 @@ def _write_options(delimiter: str) -> Any:
 
 
 class _Sheet:
-    """A writer that is made when the first block says which columns there are."""
+    """A writer that is created with the first block, which has the columns."""
 
     def __init__(self, make: Any) -> None:
         self._make = make

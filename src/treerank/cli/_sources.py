@@ -1,4 +1,4 @@
-"""Where tables come from: CSV, TSV, Parquet, packed or not, files or the standard input."""
+"""Read tables: CSV, TSV or Parquet, compressed or not, from files or the standard input."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from treerank.cli._errors import BadInput, note
 from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
 
 BLOCK_BYTES = 2 << 20
-# Bytes of which the separator and the formats of numbers are found, and those of the encoding: a
-# name with an accent may come late.
+# Bytes from which the separator and number formats are detected, and those for the encoding, which
+# are more because an accented name may come late.
 SAMPLE_BYTES = 1 << 20
 MOST_SCANNED_BYTES = 64 << 20
-# How files begin that are taken for text now and then, and what to do about them.
+# First bytes of files that are sometimes mistaken for text, and what to do about them.
 NO_TABLES = {
     b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
     b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
@@ -54,15 +54,15 @@ class Source:
     path : str
         ``-`` for the standard input, which is CSV.
     delimiter : str, optional
-        By default a tab for .tsv, else what separates the columns of the first lines.
+        By default a tab for .tsv, otherwise detected from the first lines.
     encoding : str, optional
-        By default UTF-8, UTF-16 or Windows-1252, as the text has it.
+        By default detected: UTF-8, UTF-16, Windows-1252 or Latin-1.
     missing : sequence of str
-        Texts that stand for a missing value, besides the usual ones.
+        Texts that mean a missing value, besides the usual ones.
     decimal : str
         Decimal mark of the numbers.
     date_order : {"ymd", "dmy", "mdy"}, optional
-        Order of day, month and year; by default found in the dates.
+        Order of day, month and year; by default detected from the dates.
     """
 
     path: str
@@ -88,20 +88,20 @@ class Source:
 
     @property
     def label(self) -> str:
-        """How messages call it."""
+        """Name for messages."""
         return "standard input" if self.path == "-" else self.path
 
     @property
     def is_parquet(self) -> bool:
-        """Whether it is Parquet rather than text."""
+        """Whether the file is Parquet rather than text."""
         return Path(self.path).suffix in (".parquet", ".pq")
 
     def bad(self, text: str) -> BadInput:
-        """Return the error that names this table."""
+        """Return an error that names this table."""
         return BadInput(f"{self.label}: {text}")
 
     def _open(self) -> Any:
-        """Open the bytes of the text, unpacked."""
+        """Open the text as a stream of decompressed bytes."""
         if self.path == "-":
             if self._stream is None:
                 raw = io.BufferedReader(sys.stdin.buffer)  # type: ignore[type-var]
@@ -126,7 +126,7 @@ class Source:
 
     @contextmanager
     def _unpacking(self) -> Iterator[None]:
-        """Name the file whose packing is damaged; pyarrow's own errors do not."""
+        """Name the file if its compression is damaged, which the original errors do not."""
         try:
             yield
         except (EOFError, zlib.error, OSError) as error:
@@ -135,7 +135,7 @@ class Source:
             raise self.bad(f"it cannot be decompressed ({error}); compress it again.") from None
 
     def _read_start(self) -> bytes:
-        """Read the first bytes, and find out what the options do not say about the text."""
+        """Read the first bytes, and detect the separator and encoding if they are not given."""
         if self._start is not None:
             return self._start
         with self._unpacking():
@@ -246,7 +246,7 @@ class Source:
     # --- tables ---
 
     def read(self, names: list[str]) -> Any:
-        """Read the whole table: every column as text, or as Parquet has it."""
+        """Read the whole table: columns as text, or with their types in Parquet."""
         table = self._parquet().read(columns=names) if self.is_parquet else self._read_text(names)
         if table.num_rows == 0:
             raise self.bad("there are column names but no rows.")
@@ -273,7 +273,7 @@ class Source:
             done += block.num_rows
 
     def _text_sample(self, names: list[str]) -> Any:
-        """First rows as text; None if they cannot be read, which the blocks will say."""
+        """First rows as text; None if they cannot be read, which blocks() will report."""
         start = self._read_start()
         whole = whole_lines(start, SAMPLE_BYTES)
         try:
@@ -316,10 +316,10 @@ class Source:
             yield pa.RecordBatch.from_arrays(columns, names=list(types))
             done += batch.num_rows
 
-    # --- what went wrong ---
+    # --- errors ---
 
     def _damaged(self, error: Exception, types: dict[str, Any]) -> BadInput:
-        """Say which line and column pyarrow has stumbled over."""
+        """Return an error that names the line and column at which pyarrow failed."""
         said = str(error)
         found = re.search(r"In CSV column #\d+.*?: CSV conversion error to (\S+): (.*)", said, re.S)
         if "UTF8" in said or "utf8" in said or "UTF-8" in said:
@@ -339,7 +339,7 @@ class Source:
         return self.bad(f"it cannot be read ({said}).")
 
     def _ragged_line(self, types: dict[str, Any]) -> re.Match[str] | None:
-        """Read again on one thread, which counts the lines."""
+        """Read again with one thread, so that pyarrow reports the line."""
         if self.path == "-":
             return None
         options = self._options(dict.fromkeys(types, pa.string()), list(types))
@@ -363,7 +363,7 @@ class Source:
         return None
 
     def _bad_number(self, types: dict[str, Any]) -> BadInput | None:
-        """Find the first value that is no number where the model wants numbers."""
+        """Find the first value that does not have the type that the model needs."""
         if self.path == "-":
             return self.bad(
                 "a column that should hold numbers has text in it; read from a file to see where."

@@ -1,4 +1,4 @@
-"""Streams of bytes: read in full, line by line, or again from their start."""
+"""Byte streams: read fully, line by line, or again from their start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def lines(stream: Any) -> Iterable[bytes]:
-    """Lines of a binary stream, without reading all of it."""
+    """Yield the lines of a binary stream, without reading all of it at once."""
     rest = b""
     while block := stream.read(1 << 20):
         *whole, rest = (rest + bytes(block)).split(b"\n")
@@ -17,7 +17,7 @@ def lines(stream: Any) -> Iterable[bytes]:
 
 
 def read_full(stream: Any, n: int) -> bytes:
-    """First bytes of a stream, which may give fewer at a time."""
+    """Read the first n bytes of a stream, which may return fewer per call."""
     parts: list[bytes] = []
     while n > 0 and (part := stream.read(n)):
         parts.append(part)
@@ -26,19 +26,19 @@ def read_full(stream: Any, n: int) -> bytes:
 
 
 def whole_lines(start: bytes, limit: int) -> bytes:
-    """First bytes of a stream without the line that a limit has cut."""
+    """Drop the last line if `start` was cut at `limit` bytes."""
     return start if len(start) < limit else start[: start.rfind(b"\n") + 1]
 
 
 def first_blocks(stream: Any, limit: int, size: int) -> Iterable[bytes]:
-    """First bytes of a stream, block by block; the last one ends with a line."""
+    """Yield the first `limit` bytes of a stream in blocks, cut after the last whole line."""
     while limit > 0 and (block := bytes(stream.read(min(limit, size)))):
         limit -= len(block)
         yield block if limit > 0 else whole_lines(block, len(block))
 
 
 class Prefixed(io.RawIOBase):
-    """A stream whose first bytes have been read already."""
+    """A stream whose first bytes have already been read."""
 
     def __init__(self, prefix: bytes, stream: Any) -> None:
         self._prefix, self._rest = prefix, stream

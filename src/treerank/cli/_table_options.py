@@ -1,4 +1,4 @@
-"""Groups of options about tables, which several commands take."""
+"""Groups of options about tables, which several commands share."""
 
 from __future__ import annotations
 
@@ -49,5 +49,5 @@ class LabelColumns:
     ] = None
 
     def with_target(self, target: str) -> ColumnOptions:
-        """Return them with the target."""
+        """Return the options together with the target."""
         return ColumnOptions(target, self.positive, self.weight, (), self.drop or ())

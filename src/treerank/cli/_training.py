@@ -1,4 +1,4 @@
-"""A table to learn from: the target, the weights, and features whose types are guessed."""
+"""Read a training table: the target, the weights, and features whose types are inferred."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from treerank.cli._sources import Source
 
 @dataclass(frozen=True)
 class Training:
-    """What `fit` is given, and what was made of the columns."""
+    """Arguments of `fit`, and the types of the columns."""
 
     features: Any  # pyarrow table: doubles, text, booleans
     labels: NDArray[Any]
     weights: NDArray[np.float64] | None
     categories: list[str]
-    kinds: dict[str, str]  # column to what it was taken as, in words
-    label_order: list[Any] | None = None  # of the labels, where --positive says one
-    ids: NDArray[Any] | None = None  # texts that identify the rows, by --id
+    kinds: dict[str, str]  # column to a description of its type
+    label_order: list[Any] | None = None  # if --positive is given
+    ids: NDArray[Any] | None = None  # texts that identify the rows (--id)
 
     @property
     def n_rows(self) -> int:
@@ -46,15 +46,15 @@ class Training:
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """What the user has said about the columns."""
+    """Options about the columns."""
 
     target: str
     positive: str | None = None
     weight: str | None = None
     ids: Sequence[str] = ()
     drop: Sequence[str] = ()
-    types: Sequence[str] = ()  # column=category, =number or =date
-    dates: Sequence[str] = ()  # column=parts of its dates
+    types: Sequence[str] = ()  # COLUMN=category, =number or =date
+    dates: Sequence[str] = ()  # COLUMN=parts to compute from its dates
 
     def type_of(self) -> dict[str, str]:
         """Types by column."""
@@ -84,7 +84,7 @@ class ColumnOptions:
 
 
 def read_training(source: Source, column_options: ColumnOptions) -> Training:
-    """Read the table and take its columns apart."""
+    """Read the table, and convert its features, labels and weights."""
     names = source.header()
     types, parts = column_options.type_of(), column_options.parts_of()
     target, weight, ids = column_options.target, column_options.weight, column_options.ids
@@ -127,7 +127,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
 
 
 def _row_ids(table: Any, columns: Sequence[str]) -> NDArray[Any] | None:
-    """Text that identifies each row; several columns are joined by commas."""
+    """Text that identifies each row. Values of several columns are joined by commas."""
     if not columns:
         return None
     values = [table[name].to_pylist() for name in columns]
@@ -138,7 +138,7 @@ def _row_ids(table: Any, columns: Sequence[str]) -> NDArray[Any] | None:
 
 
 def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training, Training | None]:
-    """Divide the rows into those to train on and those held back, each class in proportion."""
+    """Divide the rows into training rows and rows held back, stratified by class."""
     if share is None:
         return data, None
     if not 0 < share < 1:
@@ -172,7 +172,7 @@ def _say_left_out(source: Source, left_out: list[str]) -> None:
 
 
 def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:
-    """Raise for the columns that options name and the table does not have."""
+    """Raise if the table lacks columns that options name."""
     unknown = {
         f"{name!r} ({option})": name
         for option, given in options.items()
@@ -188,7 +188,7 @@ def check_columns(source: Source, names: list[str], options: dict[str, Iterable[
 
 
 def _like(name: str, names: list[str]) -> list[str]:
-    """Name of a column that is spelled almost like this one, if there is any."""
+    """Return the column with the most similar name, if there is any."""
     by_small = {known.casefold(): known for known in names}
     return [by_small[found] for found in get_close_matches(name.casefold(), by_small, n=1)]
 
@@ -201,7 +201,7 @@ def _list(names: Sequence[str]) -> str:
 def _labels(
     source: Source, column: Any, column_options: ColumnOptions
 ) -> tuple[NDArray[Any], list[Any] | None]:
-    """Labels of the rows, numbers where they read as such; their order if --positive says one."""
+    """Labels of the rows, as numbers if possible, and their order if --positive is given."""
     name, positive = column_options.target, column_options.positive
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -229,7 +229,7 @@ def _labels(
 
 
 def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
-    """Labels as whole numbers where all read as such."""
+    """Return labels as integers if all of them can be read as numbers."""
     if pa.types.is_string(column.type):
         style = find_style(column, source.decimal)
         if style is not None and style.is_plain:
@@ -249,7 +249,7 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
 
 
 def check_has_labels(source: Source, column: Any, name: str) -> None:
-    """Name the first row without a label."""
+    """Raise if a label is missing; the error names the first such row."""
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(
@@ -259,7 +259,7 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
 
 
 def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
-    """Weights of the rows, none of them negative."""
+    """Return the weights of the rows; raise unless they are finite and not negative."""
     if not is_number(column.type):
         text = column.cast(pa.string())
         style = NumberStyle(source.decimal)

@@ -1,4 +1,4 @@
-"""Levels that a model has not seen: counted while rows are scored, and said once."""
+"""Count levels that are unknown to a model while rows are scored, for one note at the end."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_COLUMNS, MOST_LEVELS = 5, 3
 
 
 class UnseenLevels:
-    """Counts rows whose level is none of the model's, which are scored as missing."""
+    """Counts rows whose level is unknown to the model; such levels are scored as missing."""
 
     def __init__(self, levels: dict[str, Any]) -> None:
         from treerank._input.categories import SharedLevels  # noqa: PLC0415 (slow to import)
 
         self._known: dict[str, Any] = {}
         for name, of_column in levels.items():
-            if of_column:  # neither a number nor a column that is left out
+            if of_column:  # neither a number nor a column that the model does not use
                 members: list[Any] = []
                 for level in of_column:
                     members += level if isinstance(level, SharedLevels) else [level]
@@ -29,7 +29,7 @@ class UnseenLevels:
         self._counts: dict[str, Counter[Any]] = {name: Counter() for name in self._known}
 
     def count(self, block: Any) -> None:
-        """Count those of a block."""
+        """Count the unknown levels of a block."""
         for name, known in self._known.items():
             column = block.column(name)
             if pa.types.is_dictionary(column.type):
@@ -42,7 +42,7 @@ class UnseenLevels:
                     self._counts[name][pair["values"]] += pair["counts"]
 
     def note(self, label: str) -> None:
-        """Say them in one line, if there are any."""
+        """Print them as a note in one line, if there are any."""
         found = [(name, counts) for name, counts in self._counts.items() if counts]
         if not found:
             return

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-# What each command does, in the order of the help. Its module, of the same name, is imported when
+# Summary of each command, in the order of the help. The module of the same name is imported when
 # the command is called.
 SUMMARIES = {
     "fit": "Fit a model to a table, show how well it ranks, and save it.",
@@ -31,11 +31,11 @@ class LazyGroup(TyperGroup):
     """Commands whose modules are imported when they are called, not when they are listed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Name the commands."""
+        """List the names of the commands."""
         return list(SUMMARIES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command that only says what it is for."""
+        """Return a command that only has its help text."""
         if cmd_name not in SUMMARIES:
             return None
         return TyperCommand(cmd_name, help=SUMMARIES[cmd_name])

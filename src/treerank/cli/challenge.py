@@ -1,4 +1,4 @@
-"""`treerank challenge`: what would change if one model took the place of another."""
+"""`treerank challenge`: what would change if one model replaced another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`treerank compare`: our models on one table, on the same folds."""
+"""`treerank compare`: the models of this library on the same folds of one table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CompareOptions:
     format: TableFormat
 
     def columns(self) -> ColumnOptions:
-        """Return the columns; those that make the folds are not learned from."""
+        """Return the columns; those that define the folds are not features."""
         apart = [name for name in (self.group, self.time) if name is not None]
         return ColumnOptions(
             self.target, self.positive, self.weight, apart, self.drop or (), self.type or (),
@@ -80,7 +80,7 @@ def compare(options: CompareOptions) -> None:
 
 
 def _column(source: Source, name: str | None) -> Any:
-    """Values of a column that is not learned from; numbers if all of them read as such."""
+    """Values of a column that is not a feature, as numbers if possible."""
     if name is None:
         return None
     if source.path == "-":

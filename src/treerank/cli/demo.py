@@ -1,4 +1,4 @@
-"""`treerank demo`: a tree of a real table, from start to end."""
+"""`treerank demo`: a tree fitted to a real table, from start to end."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from treerank.cli.rules import as_text
 
 
 class Target(StrEnum):
-    """What to export to."""
+    """Formats to export to."""
 
     sql = "sql"
     onnx = "onnx"

@@ -1,4 +1,4 @@
-"""`treerank fit`: fit a model to a table, say how well it ranks, and keep it."""
+"""`treerank fit`: fit a model to a table, show how well it ranks, and save it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fit(options: FitOptions) -> None:
     """Fit a model to a table, show how well it ranks, and save it."""
     with one_line_errors():
         options.check()
-        # Names of columns and classes are printed as they are, whatever is in them.
+        # Names of columns and classes are printed literally, whatever they contain.
         console = Console(highlight=False, markup=False, emoji=False)
         if options.out_of_core:
             _save(console, _fit_out_of_core(console, options), options.save)
@@ -66,7 +66,7 @@ def _fit_out_of_core(console: Console, options: FitOptions) -> Any:
 
 
 def _fit_files(console: Console, model: Any, data: OutOfCoreTraining, options: FitOptions) -> None:
-    """Fit to several files; the folds that prune a tree also judge it."""
+    """Fit to several files. The folds that prune a tree are also used to evaluate it."""
     print_kinds(console, data.kinds)
     model.set_params(label_order=data.label_order(options.order))
     start = time.perf_counter()
@@ -87,7 +87,7 @@ def _fit_files(console: Console, model: Any, data: OutOfCoreTraining, options: F
 
 
 def _fit_table(console: Console, options: FitOptions) -> None:
-    """Fit to one table, and judge the model on rows that it has not seen."""
+    """Fit to one table, and evaluate the model on held-out rows."""
     source, seed = options.format.source(options.train[0]), options.seed
     data, kept_back = keep_back(read_training(source, options.columns()), options.test_share, seed)
     estimator = _fit_in_memory(console, options, data, source)
@@ -131,7 +131,7 @@ def _fit_in_memory(console: Console, options: FitOptions, data: Training, source
 def _validate(
     console: Console, options: FitOptions, model: FittedClassifier, data: Training
 ) -> Validation:
-    """Say how optimistic the figures of the training rows are, and how far predictions move."""
+    """Print the optimism of the training figures, and the instability of predictions."""
     from treerank.scoring import validate  # noqa: PLC0415 (slow)
 
     unfitted = options.estimator(data).set_params(label_order=np.asarray(model.classes_).tolist())
@@ -151,7 +151,7 @@ def _grade(
     kept_back: Training | None,
     held_out: HeldOut | None,
 ) -> Any:
-    """Give the model grades and points, by rows held back or by held-out scores of all."""
+    """Add grades and points to the model, from rows held back or from held-out scores."""
     card = options.grading.scorecard(model)
     if kept_back is not None:
         said = f"the {kept_back.n_rows:,} rows held back"
@@ -166,7 +166,7 @@ def _grade(
 
 
 def _labels_in(order: str, data: Training) -> list[Any]:
-    """Labels of --order as the column has them: numbers where it has numbers."""
+    """Convert the labels of --order to those of the column, which may be numbers."""
     named = [label.strip() for label in order.split(",")]
     known = {str(label): label for label in np.unique(data.labels).tolist()}
     unknown = [label for label in named if label not in known]

@@ -20,7 +20,7 @@ from treerank.cli._table_options import LabelColumns, TableFormat
 
 @dataclass(frozen=True, kw_only=True)
 class AlwaysGrades(GradeOptions):
-    """Grades are what this command is for."""
+    """Grade options with a default number of grades, which this command always makes."""
 
     grades: Annotated[int, typer.Option(help="Maximum number of grades.")] = 7
 

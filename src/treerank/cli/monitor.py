@@ -1,4 +1,4 @@
-"""`treerank monitor`: watch a model in use, period by period."""
+"""`treerank monitor`: monitor a model in use, period by period."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from treerank.cli._table_options import LabelColumns, TableFormat
 if TYPE_CHECKING:
     from treerank.scoring import Monitoring
 
-# 2 is bad input.
+# Exit status 2 is for bad input.
 ALARM_STATUS = 3
 
 
 class FailOn(StrEnum):
-    """What ends with an exit status other than 0."""
+    """Results that cause exit status 3."""
 
     alarm = "alarm"
     watch = "watch"
@@ -116,7 +116,7 @@ def _monitor(options: MonitorOptions, files: list[str]) -> Monitoring:
 
 
 def _check_outputs(out: Path, inputs: list[str]) -> Path:
-    """Return the file beside the page; neither may take the place of what is read."""
+    """Return the JSON file beside the page; raise if either would overwrite an input."""
     beside = out.with_suffix(".json")
     for path in (out, beside):
         check_out(path)
@@ -129,7 +129,7 @@ def _check_outputs(out: Path, inputs: list[str]) -> Path:
 
 
 def _join(parts: list[WatchedRows], files: list[str]) -> WatchedRows:
-    """Put the new rows together; without dates the file is the period."""
+    """Concatenate the new rows. Without dates, each file is a period."""
     sizes = [
         part.features.num_rows if isinstance(part.features, pa.Table) else len(part.features)
         for part in parts

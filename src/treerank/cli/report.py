@@ -79,7 +79,7 @@ def report(options: ReportOptions) -> None:
 
 
 def _other_inputs(options: ReportOptions, model: FittedClassifier) -> dict[str, Any]:
-    """Read the other tables and models that the report is about."""
+    """Read the other tables and models for the report."""
     columns = options.columns.with_target(options.target)
     more: dict[str, Any] = {
         "title": options.title,

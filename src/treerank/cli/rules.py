@@ -1,4 +1,4 @@
-"""`treerank rules`: the strata of a tree in words."""
+"""`treerank rules`: the strata of a tree as text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rules(
 
 
 def as_text(loaded: Any, path: Path) -> str:
-    """Return a model as text, or say that it has none."""
+    """Return a model as text; raise if it cannot be written as text."""
     from treerank.export import to_text  # noqa: PLC0415
 
     try:

@@ -1,4 +1,4 @@
-"""Training and scoring on a Dask cluster: the same models as in memory, to the bit."""
+"""Training and scoring on a Dask cluster, with models bitwise equal to those in memory."""
 
 from treerank.dask._boosting import DaskBoostedTreeRank
 from treerank.dask._cluster import ClusterError

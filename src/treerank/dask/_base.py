@@ -1,4 +1,4 @@
-"""What the estimators of a cluster have in common: parameters, lazy scores, a local copy."""
+"""Common part of the Dask estimators: parameters, lazy scores, conversion to a local model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EXTRA = ("client", "checkpoint")
 
 
 def takes_parameters_of(local: type) -> Any:
-    """Decorate an estimator: the parameters of the local one, with a client and a checkpoint."""
+    """Decorator: adds the parameters of the local estimator, a client and a checkpoint."""
 
     def decorate(cls: Any) -> Any:
         signature = inspect.signature(local.__init__)  # type: ignore[misc]
@@ -52,7 +52,7 @@ def takes_parameters_of(local: type) -> Any:
 class OnCluster:
     """Mixin for estimators whose training rows are on a Dask cluster."""
 
-    _local: type  # the estimator that does the same in memory
+    _local: type  # the corresponding estimator for data in memory
     client: Any
     checkpoint: Any
 
@@ -63,7 +63,7 @@ class OnCluster:
         ----------
         X : Dask DataFrame or Array of shape (n_samples, n_features)
         y : Dask Series or Array of shape (n_samples,)
-            With the partitions of X.
+            Must have the partitions of X.
         sample_weight : Dask Series or Array of shape (n_samples,), optional
 
         Returns
@@ -74,7 +74,7 @@ class OnCluster:
         return self
 
     def _fit_collections(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> None:
-        """Fit to collections; `more` is for `_fit_blocks`."""
+        """Fit to collections; `more` is passed to `_fit_blocks`."""
         with all_or_nothing(self):
             self._check_distributable()
             check_checkpoint(self.checkpoint)
@@ -90,9 +90,9 @@ class OnCluster:
         columns: Sequence[str] | None = None,
         cache_dir: None = None,
     ) -> Self:
-        """Fit to Parquet files that the workers read, from a disk that all of them see.
+        """Fit to Parquet files that the workers read from a shared disk.
 
-        The model is that of `fit_parquet` of the local estimator, and of `fit` in memory.
+        The model is the same as with `fit_parquet` of the local estimator, or `fit` in memory.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class OnCluster:
         columns : sequence of str, optional
             Features. By default all other columns.
         cache_dir : None
-            Codes are kept by the workers, as long as the fit lasts.
+            Not supported: the workers keep the codes for the duration of the fit.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class OnCluster:
         return local
 
     def __getstate__(self) -> dict[str, Any]:
-        """A client belongs to its process: it is not pickled."""
+        """Return the state without the client, which belongs to its process."""
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         return state | {"client": None}
 
@@ -156,7 +156,7 @@ class OnCluster:
         return getattr(super(), method)(X)
 
     def apply(self, X: Any) -> Any:
-        """Cell or leaves of each row, as the local estimator gives them; lazy for Dask."""
+        """Cell or leaves of each row, as for the local estimator; lazy for a Dask collection."""
         return self._call("apply", X)
 
     def score_samples(self, X: Any) -> Any:
@@ -165,7 +165,7 @@ class OnCluster:
 
     @available_if(has_two_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """Ranking score of each row, as `score_samples` gives it; two classes only."""
+        """Ranking score of each row, the same as `score_samples`; two classes only."""
         return self.score_samples(X)
 
     def predict_proba(self, X: Any) -> Any:
@@ -177,9 +177,9 @@ class OnCluster:
         return self._call("predict", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """AUC of the score on the given rows; VUS beyond two classes.
+        """AUC of the score on the given rows; VUS for more than two classes.
 
-        For Dask collections, the scores and labels are brought to this process.
+        For Dask collections, the scores and labels are copied to this process.
         """
         X, y, sample_weight = (
             part.compute() if is_collection(part) else part

@@ -1,4 +1,4 @@
-"""Boosting on a cluster: the trees of memory, to the bit."""
+"""Boosting on a cluster, with trees bitwise equal to those in memory."""
 
 from __future__ import annotations
 
@@ -21,28 +21,29 @@ from treerank.dask._estimators import check_on_processor, fit_digest
 class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
     """Rank by a sum of shallow ranking trees, from rows on a Dask cluster.
 
-    The trees are, to the bit, those that :class:`~treerank.BoostedTreeRank` learns from the same
-    rows in memory, whatever their partitions, the number of workers, and what happens to these.
-    Each tree waits for the cluster once for the gradients and once for each depth of its cells
-    and of the trees inside them; with `max_leaf_nodes`, for each cell that it splits.
+    The trees are bitwise equal to those that :class:`~treerank.BoostedTreeRank` learns from the
+    same rows in memory, whatever the partitions and the number of workers, and even if workers
+    are lost. Each tree waits for the cluster once for the gradients and once for each level of
+    its cells and of the trees inside them; with `max_leaf_nodes`, once for each cell that it
+    splits.
 
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        As for :class:`~treerank.BoostedTreeRank`. With "auto" the size of the trees is chosen in
+        As for :class:`~treerank.BoostedTreeRank`. With "auto", the size of the trees is chosen in
         this process, on up to 50,000 rows, and their number on all rows of the cluster.
     {client}
     {checkpoint}
     **parameters
         All parameters of :class:`~treerank.BoostedTreeRank`; `loss` must be "auto" or "logistic",
-        `focus` None and `warm_start` False. Early stopping, and more than two classes, bring
-        scores to this process, eight bytes a row. Bags of fewer than 5,000 rows are grown in this
-        process. `n_jobs` is of use for data in memory only.
+        `focus` None and `warm_start` False. With early stopping, or more than two classes, scores
+        are copied to this process, eight bytes per row. Bags of fewer than 5,000 rows are grown
+        in this process. `n_jobs` is only used for data in memory.
 
     Attributes
     ----------
     n_rounds_ : int
-        How often the fit has waited for the cluster.
+        Number of times that the fit has waited for the cluster.
     n_estimators_, plan_, feature_importances_, ... :
         As for :class:`~treerank.BoostedTreeRank`.
 
@@ -79,13 +80,13 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         ----------
         X : Dask DataFrame or Array of shape (n_samples, n_features)
         y : Dask Series or Array of shape (n_samples,)
-            With the partitions of X.
+            Must have the partitions of X.
         sample_weight : Dask Series or Array of shape (n_samples,), optional
         X_val, y_val : array-like or Dask collections, optional
-            Rows that say when to stop, as for :class:`~treerank.BoostedTreeRank`; Dask collections
-            are brought to this process.
+            Rows that decide when to stop, as for :class:`~treerank.BoostedTreeRank`; Dask
+            collections are copied to this process.
         sample_weight_val : array-like or Dask collection, optional
-            Their weights.
+            Weights of these rows.
 
         Returns
         -------

@@ -1,7 +1,7 @@
-"""A checkpoint of boosting: the trees so far, every few of them, from which a fit can go on.
+"""Checkpoints of boosting: the trees so far, written every few trees, to resume a fit.
 
-The rounds of a fit are those that choose the number of trees, if they do, and those that grow them
-(for each bag); each has its trees in the file.
+A fit has a sequence of rounds to choose the number of trees, if required, and one to grow the
+trees (for each bag). The file holds the trees of each sequence.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from treerank._io.atomic import find_target
 from treerank._trees.packed_forest import ForestArrays
 from treerank.dask._checkpoint import check_checkpoint, reading, write_arrays
 
-# Trees between one writing and the next.
+# Number of trees between two writes.
 EVERY = 10
-# Arrays of a tree, and in which of `sizes` their length is.
+# Arrays of a tree, and the column of `sizes` with their length.
 LENGTHS = {
     "slots": 0, "step": 0, "left_share": 0, "set_of": 1, "category_sets": 2, "importance": 3,
 }  # fmt: skip
@@ -27,14 +27,14 @@ LENGTHS = {
 
 @dataclass
 class KeptRounds:
-    """Trees of some rounds, and the constants between grades after the last of them."""
+    """Trees of a sequence of rounds, and the constants between grades after the last tree."""
 
     trees: list[ForestArrays] = field(default_factory=list)
     constants: NDArray[np.float64] | None = None
 
 
 class BoostingCheckpoint:
-    """File that keeps the trees of a fit while they grow; without a path, nothing is kept."""
+    """File with the trees of a fit while they grow; without a path, nothing is written."""
 
     def __init__(self, path: Any, digest: str) -> None:
         self.path = check_checkpoint(path)
@@ -45,7 +45,7 @@ class BoostingCheckpoint:
             self._read(self.path)
 
     def begin(self) -> KeptRounds:
-        """Trees that are there already of the rounds that come next."""
+        """Return the trees that already exist for the next sequence of rounds."""
         if self._n_begun == len(self._rounds):
             self._rounds.append(KeptRounds())
         self._n_begun += 1
@@ -63,9 +63,9 @@ class BoostingCheckpoint:
             self._write(self.path)
 
     def close(self) -> None:
-        """Drop the checkpoint: the fit is done."""
+        """Remove the checkpoint: the fit is done."""
         if self.path is not None:
-            find_target(self.path).unlink(missing_ok=True)  # a link to it stays
+            find_target(self.path).unlink(missing_ok=True)  # keeps a symbolic link to it
 
     def _write(self, path: Path) -> None:
         arrays: dict[str, Any] = {}
@@ -82,7 +82,7 @@ class BoostingCheckpoint:
 
 
 def _packed(rounds: KeptRounds) -> dict[str, Any]:
-    """Trees as a few long arrays."""
+    """Return the trees as a few concatenated arrays."""
     lengths = ("slots", "set_of", "category_sets", "importance")
     sizes = [[len(getattr(tree, name)) for name in lengths] for tree in rounds.trees]
     arrays: dict[str, Any] = {

@@ -1,7 +1,7 @@
-"""Rows on a cluster that boosting learns from: the rounds of memory, to the bit.
+"""Boosting on rows of a cluster, in rounds that are bitwise equal to those in memory.
 
-Scores are futures, one array a shard; those after a tree come from those before it and from the
-tree alone, so that what a lost worker has done is done again by walking trees.
+Scores are futures, one array per shard. The scores after a tree only depend on the scores before
+it and on the tree, so what a lost worker has computed is recomputed by walking trees.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from treerank.dask._cluster import Cluster, DaskShards
 from treerank.dask._collections import CodedShards
 from treerank.dask._folds import place_in_order
 
-# Of the histograms that a growing tree keeps, and asks for at a time.
+# Size of the histograms that a growing tree keeps, and requests at once.
 HISTOGRAM_BYTES = 128 * 2**20
-# After this many trees, scores are computed again from the rows and the trees, so that the
-# scheduler can forget how they came about.
+# After this many trees, scores are recomputed from the rows and the trees, so that the scheduler
+# can forget the tasks that led to the old scores.
 FRESH_TREES = 256
 
 FloatArray = NDArray[np.float64]
@@ -51,11 +51,11 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DaskBoostingRows:
-    """Rows as shards on the workers; weights are whole numbers with room for gradients."""
+    """Rows as shards on the workers. Weights are integers small enough to sum gradients exactly."""
 
     cluster: Cluster
     shards: list[Any]  # futures of Shard
-    scale: float  # units to a weight of 1
+    scale: float  # units per weight of 1
     design_effect: float
     n_features: int
     n_classes: int
@@ -72,12 +72,12 @@ class DaskBoostingRows:
 
     @property
     def first_rows(self) -> list[int]:
-        """Number of the first row of each shard."""
+        """Index of the first row of each shard."""
         return [0, *np.cumsum(self._sizes)[:-1].tolist()]
 
     @cached_property
     def class_units(self) -> NDArray[np.int64]:
-        """Units of each class."""
+        """Weight of each class, in units."""
         [units] = DaskShards(self.cluster, self.shards).class_weights([AllRows()], self.n_classes)
         return np.asarray(units, dtype=np.int64)
 
@@ -93,7 +93,7 @@ class DaskBoostingRows:
 
     @property
     def units(self) -> NDArray[np.int64] | None:
-        """Whole weight of each row, in this process; None: 1 each."""
+        """Weight of each row in units, in this process; None: 1 each."""
         units = [units for _, units in self._labels if units is not None]
         return np.concatenate(units) if units else None
 
@@ -104,18 +104,18 @@ class DaskBoostingRows:
         return np.ones(self.n_rows) if units is None else units / self.scale
 
     def take(self, rows: NDArray[np.intp]) -> DaskBoostingRows:
-        """Some of the rows, whose numbers ascend."""
+        """Return the rows with the given numbers, which must be ascending."""
         ends = np.cumsum(self._sizes)
         parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
         mine = [part - first for part, first in zip(parts, self.first_rows, strict=True)]
         return self._of(tasks.take_rows, [(part,) for part in mine])
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> DaskBoostingRows:
-        """All rows but those of a fold."""
+        """Return all rows except those of a fold."""
         return self._in_fold_order(seed)._fold(n_folds, fold, held_out=False)
 
     def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
-        """Training rows and held-out rows of the first folds."""
+        """Return the training rows and the held-out rows of the first folds."""
         ordered = self._in_fold_order(seed)
         return [
             tuple(ordered._fold(n_folds, f, held_out) for held_out in (False, True))
@@ -141,7 +141,7 @@ class DaskBoostingRows:
         return replace(self, shards=shards)
 
     def in_memory(self) -> BoostingRows:
-        """Return the rows in this process."""
+        """Copy the rows to this process."""
         parts: list[Shard] = self.cluster.result(self.shards)
         return BoostingRows(
             np.ascontiguousarray(np.concatenate([part.codes for part in parts], axis=1)),
@@ -153,18 +153,18 @@ class DaskBoostingRows:
         )
 
     def scored(self, start: float, trees: list[ForestArrays], n_jobs: int) -> DaskScoredRows:
-        """Rows with the scores of some trees."""
+        """Return the rows with the scores of the given trees."""
         return DaskScoredRows(self, start, trees)
 
     def rounds(
         self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
     ) -> DaskRounds:
-        """Rounds that go on from some trees."""
+        """Return rounds that continue from the given trees."""
         return DaskRounds(self, binning, plan, DaskScoredRows(self, start, trees))
 
 
 class DaskScoredRows:
-    """Rows, and what the trees so far add up to."""
+    """Rows with the sums of the trees so far."""
 
     def __init__(self, rows: DaskBoostingRows, start: float, trees: list[ForestArrays]) -> None:
         self.rows, self.start = rows, start
@@ -177,7 +177,7 @@ class DaskScoredRows:
         return [cluster.submit(tasks.score, shard, self.start, trees) for shard in shards]
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Futures of a call for each shard with its scores."""
+        """Call a function for each shard with its scores; return futures."""
         submit = self.rows.cluster.submit
         return [
             submit(function, shard, scores, *args)
@@ -185,7 +185,7 @@ class DaskScoredRows:
         ]
 
     def add(self, tree: ForestArrays) -> None:
-        """Move the scores by a tree."""
+        """Add a tree to the scores."""
         self._trees.append(tree)
         if len(self._trees) % FRESH_TREES == 0:
             self.scores = self._afresh()
@@ -193,7 +193,7 @@ class DaskScoredRows:
             self.scores = self.each(tasks.move, tree, False)
 
     def take_back(self, tree: ForestArrays) -> None:
-        """Undo the move of a tree, but for roundings."""
+        """Subtract a tree from the scores, up to rounding errors."""
         self.scores = self.each(tasks.move, tree, True)
 
     def log_loss(self, sums: ExactSums) -> int:
@@ -202,7 +202,7 @@ class DaskScoredRows:
         return int(total[0])
 
     def quality(self, focus: Focus | None) -> float:
-        """How well the scores rank; they are brought to this process."""
+        """Quality of the ranking by the scores, which are copied to this process."""
         scores, rows = self._scores(), self.rows
         return quality_of_scores(scores, rows.rank, rows.units, rows.n_classes, focus)
 
@@ -215,7 +215,7 @@ class DaskScoredRows:
 
 
 class DaskRounds:
-    """Rounds on rows of a cluster, by the logistic loss."""
+    """Boosting rounds on rows of a cluster, with the logistic loss."""
 
     def __init__(
         self, rows: DaskBoostingRows, binning: Binning, plan: BoostingPlan, scored: DaskScoredRows
@@ -224,24 +224,24 @@ class DaskRounds:
         self.cuts = Cuts(rows.class_units) if rows.n_classes > 2 else None
 
     def __iter__(self) -> Iterator[ForestArrays | None]:
-        """Give the tree of each round; None where there is no split."""
+        """Yield the tree of each round; None if it has no split."""
         kept = self.rows.checkpoint.begin()
         n_kept = len(kept.trees)
         for number in range(self.plan.n_rounds):
             tree = kept.trees[number] if number < n_kept else self._next(kept, number)
             if tree is None:
                 break
-            if len(tree.slots) == 1:  # of these rows and features; others may have one
+            if len(tree.slots) == 1:  # another draw of rows and features may have a split
                 yield None
                 continue
             self.scored.add(tree)
             yield tree
 
     def close(self) -> None:
-        """End the rounds, whose scores are always those of all trees."""
+        """Do nothing: the scores always include all trees."""
 
     def _next(self, kept: KeptRounds, number: int) -> ForestArrays | None:
-        """Grow the tree of a round, and keep it."""
+        """Grow the tree of a round, and add it to the checkpoint."""
         constants = None
         if self.cuts is not None:
             if kept.constants is not None:
@@ -273,7 +273,7 @@ class DaskRounds:
         return [Draw(sampling, number, n_rows, first) for first in rows.first_rows]
 
     def _derive(self, number: int) -> tuple[list[Any], Extent]:
-        """Derivatives, as futures, and what decides how they are rounded."""
+        """Return the derivatives, as futures, and the extent that determines their rounding."""
         cluster, cuts = self.rows.cluster, self.cuts
         now = None if cuts is None else CutsNow(cuts.constants.copy(), cuts.importance)
         derived = [
@@ -286,7 +286,7 @@ class DaskRounds:
         return [cluster.submit(itemgetter(0), future) for future in derived], Extent.joined(found)
 
     def _grow(self, number: int) -> ForestArrays | None:
-        """Grow a tree from sums over the shards; None: nothing is left to be learned."""
+        """Grow a tree from sums over the shards; None if all gradients or hessians are 0."""
         rows, plan, binning = self.rows, self.plan, self.binning
         derived, extent = self._derive(number)
         if extent.first == 0 or extent.second == 0:
@@ -307,7 +307,7 @@ class DaskRounds:
         return boosted_tree(growth.tree())
 
     def _ask(self, states: list[Any], request: Any, chosen: NDArray[np.int32]) -> Any:
-        """Ask all shards and add up: where their rows are now, and the sums."""
+        """Send a request to all shards. Return their new states, and the sums of their answers."""
         steps, sets, n_slots, wanted, shift = request
         cluster, shards = self.rows.cluster, self.rows.shards
         asked = cluster.give(
@@ -328,7 +328,7 @@ class DaskRounds:
 def boosting_rows(
     cluster: Cluster, coded: CodedShards, checkpoint: BoostingCheckpoint
 ) -> DaskBoostingRows:
-    """Coded rows, their weights in units whose sum leaves room for gradients."""
+    """Return the rows with weights in units whose sum is small enough for exact gradient sums."""
     n_classes = len(coded.classes)
     [units] = DaskShards(cluster, coded.shards).class_weights([AllRows()], n_classes)
     coarser = 2.0 ** max(0.0, np.ceil(np.log2(units.sum() / MOST_UNITS)))
@@ -342,7 +342,7 @@ def boosting_rows(
 
 
 def _unit_of(largest: float, bits: int) -> float:
-    """Scale, a power of two, at which the largest value takes this many bits."""
+    """Power of two as the unit, such that the largest value takes this many bits."""
     return ldexp(1.0, frexp(largest)[1] - bits)
 
 

@@ -1,6 +1,7 @@
-"""Category statistics on a cluster: counts of levels are added up, as in memory to the bit.
+"""Category statistics on a cluster: sums of level counts, bitwise equal to those in memory.
 
-Until they are, the numbers of the rows' levels follow the codes of a shard, four bytes each.
+Until the levels are ordered, the level numbers of the rows follow the codes of a shard, with four
+bytes each.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from treerank.dask._folds import place_in_order
 
 
 def with_level_numbers(codes: Codes, table: Table, binning: Binning, features: list[int]) -> Codes:
-    """Codes of some rows, followed by the numbers of their levels in these features."""
+    """Return codes, followed by the level numbers of the given features."""
     numbers = [
         level_bytes(encode_levels(table.columns[j], flat_levels(binning.levels[j] or [])), codes)
         for j in features
@@ -46,7 +47,7 @@ def order_on_cluster(
     n_classes: int,
     scale: float,
 ) -> tuple[list[Any], Binning]:
-    """Shards whose codes of these features follow the labels of their levels, and their binning."""
+    """Order the levels of the given features by label; return the new shards and binning."""
     keyed = [cluster.submit(_keyed, shard, len(features)) for shard in shards]
     placed, _ = place_in_order(cluster, keyed, FOLD_SEED, n_classes)
     shards = [cluster.submit(_placed, *pair) for pair in zip(shards, placed, strict=True)]
@@ -63,7 +64,7 @@ def order_on_cluster(
 
 
 def _keyed(shard: Shard, n_features: int) -> Shard:
-    """Shard that has the keys of its rows' content instead of their codes."""
+    """Return a shard with keys of the rows' content instead of their codes."""
     n_codes = len(shard.codes) - 4 * n_features
     numbers = _level_numbers(shard, n_features)
     return replace(shard, codes=content_keys(shard.codes[:n_codes], numbers, shard.labels))
@@ -94,7 +95,7 @@ def _count_levels(shard: Shard, sizes: list[int], n_classes: int) -> list[NDArra
 
 
 def _code_levels(shard: Shard, features: list[int], code_of: list[NDArray[np.uint16]]) -> Shard:
-    """Shard without the numbers of levels: their codes are now those of their order."""
+    """Return a shard with codes by the order of levels, and without the level numbers."""
     fold = _folds_of(shard)
     codes = shard.codes[: len(shard.codes) - 4 * len(features)].copy()
     numbers = _level_numbers(shard, len(features))

@@ -1,7 +1,7 @@
-"""A checkpoint of growth: trees so far, written after each depth, from which a fit can go on.
+"""Checkpoints of growth: the trees so far, written after each level, to resume a fit.
 
-Arrays only, and a digest of all that decides the trees: a checkpoint of other data or of other
-parameters is refused.
+A checkpoint holds only arrays, and a digest of everything that determines the trees, so that a
+checkpoint of other data or other parameters is rejected.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from treerank._io.atomic import atomic_write, find_target
 from treerank.dask._collections import CodedShards
 
 Grown = list[tuple[Any, ...]]
-# Grows a batch of trees; given what keeps its state, and a state to go on from.
+# Grows a batch of trees, given a function that saves its state, and a state to continue from.
 Grow = Callable[[Any, Any], Grown]
 ARRAYS = ("cells", "mass", "tests", "sets", "test_weight")
 
 
 class GrowthCheckpoint:
-    """File that keeps the trees of a fit while they grow; without a path, nothing is kept."""
+    """File with the trees of a fit while they grow; without a path, nothing is written."""
 
     def __init__(self, path: Any, digest: str) -> None:
         self.path = check_checkpoint(path)
@@ -50,9 +50,9 @@ class GrowthCheckpoint:
         return grown
 
     def close(self) -> None:
-        """Drop the checkpoint: the fit is done."""
+        """Remove the checkpoint: the fit is done."""
         if self.path is not None:
-            find_target(self.path).unlink(missing_ok=True)  # a link to it stays
+            find_target(self.path).unlink(missing_ok=True)  # keeps a symbolic link to it
 
     def _write(self, state: list[tuple[Any, ...]] | None) -> None:
         assert self.path is not None
@@ -86,7 +86,7 @@ class GrowthCheckpoint:
 
 
 def write_arrays(path: Path, head: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Write a checkpoint: what is said of it, and arrays."""
+    """Write a checkpoint: its header, and arrays."""
     text = np.frombuffer(json.dumps(head).encode(), dtype=np.uint8)
     with atomic_write(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, head=text, **arrays)
@@ -94,7 +94,7 @@ def write_arrays(path: Path, head: dict[str, Any], arrays: dict[str, Any]) -> No
 
 @contextmanager
 def reading(path: Path, digest: str) -> Iterator[tuple[Any, Any]]:
-    """Give what is said of a checkpoint, and its arrays; refuse one of another fit."""
+    """Yield the header of a checkpoint, and its arrays; raise if it is of another fit."""
     refuse = f"expected a checkpoint of this fit. Remove {str(path)!r}, or name another file."
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -109,7 +109,7 @@ def reading(path: Path, digest: str) -> Iterator[tuple[Any, Any]]:
 
 
 def check_checkpoint(path: Any) -> Path | None:
-    """Path of the checkpoint, if there is to be one; refuse one in a folder that is not there."""
+    """Return the path of the checkpoint, or None; raise if its folder does not exist."""
     if path is None:
         return None
     found = Path(path)
@@ -118,12 +118,12 @@ def check_checkpoint(path: Any) -> Path | None:
             f"Got checkpoint={str(path)!r}, but there is no folder "
             f"{str(found.parent)!r}; make it first."
         )
-    find_target(found)  # refuses a device, which cannot be gone on from
+    find_target(found)  # raises for a device, from which a fit cannot be resumed
     return found
 
 
 def digest_of(estimator: Any, coded: CodedShards, content: Any) -> str:
-    """Digest of all that decides the trees."""
+    """Digest of everything that determines the trees."""
     parameters = {
         name: repr(value)
         for name, value in estimator.get_params().items()

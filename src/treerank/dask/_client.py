@@ -1,4 +1,4 @@
-"""The Dask client of a fit, and whether its workers can do the work."""
+"""The Dask client of a fit, and checks of its workers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ DISTRIBUTION = "treerank-ml"
 
 
 def start_cluster(client: Any) -> Cluster:
-    """Cluster of the client, its workers checked."""
+    """Return the cluster of the client, after a check of its workers."""
     found = find_client(client)
     check_workers(found)
     return Cluster(found)
 
 
 def find_client(client: Any) -> Any:
-    """Return the client given, or the one that is in use; never start a cluster unasked."""
+    """Return the given client, or the one in use; never start a cluster implicitly."""
     try:
         from distributed import Client, get_client  # noqa: PLC0415 (an extra)
     except ModuleNotFoundError:
@@ -40,7 +40,7 @@ def find_client(client: Any) -> Any:
 
 
 def _check_outside_task() -> None:
-    """Refuse a fit inside a task: it would wait for workers, and hold one of them."""
+    """Raise if called inside a task: the fit would wait for workers while blocking one."""
     from distributed import get_worker  # noqa: PLC0415 (an extra)
 
     try:
@@ -55,7 +55,7 @@ def _check_outside_task() -> None:
 
 
 def check_workers(client: Any) -> None:
-    """Refuse a cluster without workers, or whose workers have another version of the library."""
+    """Raise if the cluster has no workers, or workers with another version of the library."""
     mine = version(DISTRIBUTION)
     try:
         theirs = client.run(version, DISTRIBUTION)

@@ -1,7 +1,7 @@
-"""Tasks on a cluster: results as futures, answers added up, and errors that say what happened.
+"""Tasks on a cluster: results as futures, sums of answers, and understandable errors.
 
-Nothing is scattered and no worker keeps anything of its own: all that a task needs comes from
-other tasks, so that the scheduler can repeat what a lost worker has done.
+Nothing is scattered, and workers keep no state: everything that a task needs comes from other
+tasks, so that the scheduler can repeat what a lost worker has done.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import numpy as np
 from treerank._growth import shards as tasks
 from treerank._growth.shards import Features, Job, Request, RowSelection
 
-# Trees so far are sent with the tasks: the successor of a lost worker needs them too. Dask warns of
-# that unless it is told that tasks may be large.
+# The trees so far are sent with the tasks, because the successor of a lost worker needs them too.
+# Dask warns about large tasks unless this threshold is raised.
 LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
-# Answers that one task adds up; and so few that a task of its own would cost more than it saves.
+# Number of answers that one task sums, and the number of tasks up to which an extra task costs more
+# than it saves.
 ADDED_AT_ONCE = 8
 FEW_TASKS = 4
 
@@ -30,7 +31,7 @@ class ClusterError(RuntimeError):
 
 
 class Cluster:
-    """A Dask client, asked in rounds: a round is over when its result is here."""
+    """A Dask client that is used in rounds. A round ends when its result has arrived."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -38,20 +39,20 @@ class Cluster:
 
     @property
     def n_workers(self) -> int:
-        """Workers that are there now."""
+        """Present number of workers, at least 1."""
         return max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Future of one call."""
+        """Submit one call; return its future."""
         with dask.config.set(LARGE_TASKS):
             return self.client.submit(function, *args, pure=False)
 
     def give(self, value: Any, n_tasks: int) -> Any:
-        """Argument for `n_tasks` tasks: sent with each of them, or once as the result of a task."""
+        """Return an argument for `n_tasks` tasks: the value, or for many tasks its future."""
         return value if n_tasks <= FEW_TASKS else self.submit(_itself, value)
 
     def sum(self, futures: Sequence[Any]) -> Any:
-        """Sum of answers, added up in a tree on the workers and in the end here: one round."""
+        """Sum answers, in a tree of tasks on the workers and finally here, in one round."""
         futures = list(futures)
         while len(futures) > FEW_TASKS:
             groups = [futures[i : i + ADDED_AT_ONCE] for i in range(0, len(futures), ADDED_AT_ONCE)]
@@ -59,7 +60,7 @@ class Cluster:
         return tasks.add(self.result(futures))
 
     def result(self, futures: list[Any]) -> list[Any]:
-        """Wait for the results of futures: one round."""
+        """Wait for the results of futures; this is one round."""
         self.n_rounds += 1
         try:
             return list(self.client.gather(futures))
@@ -92,12 +93,12 @@ class DaskShards:
         self._answers: list[Any] = []  # futures of (state, answers), one per shard
 
     def added(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Ask every shard the same, and add up; the arguments are small."""
+        """Call a function on every shard, and sum the results. The arguments must be small."""
         futures = [self.cluster.submit(function, shard, *args) for shard in self.shards]
         return self.cluster.sum(futures)
 
     def class_weights(self, samples: list[RowSelection], n_classes: int) -> list[Any]:
-        """Units of each class in the rows of each tree, summed over the shards."""
+        """Weight of each class in the rows of each tree, in units, summed over the shards."""
         return list(self.added(tasks.class_weights, samples, n_classes))
 
     def class_rows(self, n_classes: int) -> Any:
@@ -105,10 +106,10 @@ class DaskShards:
         return self.added(tasks.class_rows, n_classes)[0]
 
     def ask(self, request: Request, afresh: bool) -> list[Any]:
-        """Ask all shards and add the answers up.
+        """Send a request to all shards, and sum the answers.
 
-        `afresh` places the rows anew, from the tree so far: what was done before need not be
-        done again when a worker is lost.
+        With `afresh`, the rows are placed anew from the tree so far, so that earlier work need
+        not be repeated when a worker is lost.
         """
         asked = self.cluster.give(request, len(self.shards))
         before: list[Any] = [None] * len(self.shards) if afresh else self._answers
@@ -122,7 +123,7 @@ class DaskShards:
     def grow_gathered(
         self, jobs: list[Job], sizes: list[float], features: Features, code_values: Any
     ) -> list[tuple[Any, ...]]:
-        """Bring the rows of each job together, on any worker, and grow it there."""
+        """Gather the rows of each job on one worker, and grow its tree there."""
         submit = self.cluster.submit
         bins = _balanced(sizes, 2 * self.cluster.n_workers)
         in_bins = [[jobs[i] for i in bin_] for bin_ in bins]
@@ -152,7 +153,7 @@ def _gather(shard: Any, answered: Any, jobs: list[list[Job]]) -> Any:
 
 
 def _balanced(sizes: list[float], n_bins: int) -> list[list[int]]:
-    """Share jobs out, the largest first, each to the bin with the least work."""
+    """Distribute jobs, the largest first, each to the bin with the least work."""
     bins: list[list[int]] = [[] for _ in range(min(n_bins, len(sizes)))]
     load = np.zeros(len(bins))
     for i in np.argsort(sizes)[::-1]:

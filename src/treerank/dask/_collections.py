@@ -1,4 +1,4 @@
-"""Dask collections become shards: each partition is looked over, then coded, where it is."""
+"""Convert Dask collections to shards: each partition is surveyed, then encoded, on its worker."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from treerank.dask._cluster import Cluster
 
 @dataclass(frozen=True)
 class CodedShards:
-    """Training rows on a cluster, coded, and what is known of all of them."""
+    """Encoded training rows on a cluster, and common properties of all of them."""
 
     shards: list[Any]  # futures of Shard
-    first_rows: list[int]  # of each part, among all rows that have weight
+    first_rows: list[int]  # index of the first row of each shard among all rows with weight
     names: list[str]
     classes: NDArray[Any]
     binning: Binning
@@ -48,13 +48,13 @@ class CodedShards:
 
     @property
     def table(self) -> Table:
-        """Names and number of rows; the values are elsewhere."""
+        """Names and number of rows, without the values."""
         return Table(self.n_rows, self.names, None, [])
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Delayed partitions of rows, labels and weights (None without), and the features' names."""
+    """Names of the features, and delayed partitions of rows, labels and weights (or None)."""
 
     names: list[str]
     blocks: list[tuple[Any, Any, Any]]
@@ -63,7 +63,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class _Labelled:
-    """What one partition says of its labels and weights."""
+    """Statistics of the labels and weights of one partition."""
 
     labels: LabelStats
     sums: WeightSums
@@ -78,8 +78,8 @@ def is_collection(X: Any) -> bool:
 def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     """Bin the rows of partitions on the workers that have them.
 
-    Each partition is computed three times, unless the collections are persisted: its labels
-    and weights, then all of it to see what decides thresholds and levels, then to be coded.
+    Each partition is computed three times, unless the collections are persisted: first its labels
+    and weights, then all of it to find thresholds and levels, and again to encode it.
     """
     refuse_class_weight(estimator, "on a cluster")
     names, blocks = given.names, given.blocks
@@ -116,7 +116,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
 
 
 def open_collections(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Blocks:
-    """Partitions of Dask collections; sets the names and number of features."""
+    """Return the partitions of Dask collections; set the names and number of features."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
@@ -149,7 +149,7 @@ def _check_features(estimator: Any, X: Any) -> list[str]:
 
 
 def _aligned_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
-    """Delayed partitions of rows, labels and weights that belong together."""
+    """Return delayed partitions of rows, labels and weights that belong together."""
     given = [part for part in (X, y, sample_weight) if part is not None]
     if all(hasattr(part, "npartitions") and not hasattr(part, "rechunk") for part in given):
         return _aligned_frames(X, y, sample_weight)
@@ -164,9 +164,10 @@ def _aligned_blocks(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, 
 
 
 def _aligned_frames(X: Any, y: Any, sample_weight: Any) -> list[tuple[Any, Any, Any]]:
-    """Partitions of data frames, taken together: Dask may join those of one column and not others.
+    """Return partitions of data frames, which are taken from one expression.
 
-    An expression is optimised as a whole, and so are its partitions.
+    Otherwise, Dask might fuse the partitions of some columns and not of others. One expression is
+    optimised as a whole, and so are its partitions.
     """
     import dask.dataframe as dd  # noqa: PLC0415 (an extra)
     import pandas as pd  # noqa: PLC0415
@@ -205,7 +206,7 @@ def _other_partitions(name: str, n_blocks: int, expected: int) -> ValueError:
 
 
 def _blocks_like(X: Any, other: Any, name: str, n_blocks: int) -> list[Any]:
-    """Partitions of labels or weights, cut as X is."""
+    """Return the partitions of labels or weights, divided like X."""
     if not is_collection(other):
         raise TypeError(
             f"Got {name} of type {type(other).__name__}; expected a Dask Series or Array with the "
@@ -229,11 +230,11 @@ def _blocks_like(X: Any, other: Any, name: str, n_blocks: int) -> list[Any]:
 def _blocks(collection: Any) -> list[Any]:
     if hasattr(collection, "rechunk"):
         return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
-    return list(collection.to_delayed(optimize_graph=False))  # which might join partitions
+    return list(collection.to_delayed(optimize_graph=False))  # optimizing might fuse partitions
 
 
 def _start(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -> list[Any]:
-    """Futures of a call for each partition, which is computed for it."""
+    """Compute each partition and call a function on it; return futures."""
     from dask.delayed import delayed  # noqa: PLC0415 (an extra)
 
     call = delayed(function, pure=False)
@@ -245,7 +246,7 @@ def _compute(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -
     return list(cluster.result(_start(cluster, function, blocks, *shared)))
 
 
-# --- What is done to each partition, on a worker ---
+# --- tasks for each partition, on a worker ---
 
 
 def _look_at_labels(number: int, y: Any, weight: Any) -> _Labelled:
@@ -292,7 +293,7 @@ def _check_every_class(labelled: list[_Labelled], classes: NDArray[Any]) -> None
 
 
 def _rows_with_weight(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Rows, labels and weights of a partition, without the rows that have no weight."""
+    """Return rows, labels and weights of a partition, without the rows of zero weight."""
     y = _one_column(y, number, "y")
     if len(X) != len(y):
         raise ValueError(

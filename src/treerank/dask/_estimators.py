@@ -1,4 +1,4 @@
-"""The estimators of a cluster: the tree and the forest of memory, to the bit."""
+"""Tree and forest on a cluster, bitwise equal to those in memory."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ from treerank.dask._rows import DaskRows
 class DaskTreeRank(OnCluster, TreeRank):
     """Learn to rank with one tree, from rows on a Dask cluster.
 
-    The tree is, to the bit, the one that :class:`~treerank.TreeRank` learns from the same rows
-    in memory, whatever their partitions, the number of workers, and what happens to these.
+    The tree is bitwise equal to the one that :class:`~treerank.TreeRank` learns from the same
+    rows in memory, whatever the partitions and the number of workers, and even if workers are
+    lost.
 
     Parameters
     ----------
     splitter : LeafRank, optional
-        How a cell is split; other splitters need all rows in one place.
+        How a cell is split. Other splitters are not supported: they need all rows in one process.
     {client}
     {checkpoint}
     **parameters
         All parameters of :class:`~treerank.TreeRank`; `cv` must be an integer, `focus` None,
-        and LeafRank's own `pruning` None. `n_jobs` is of use for scores of data in memory only.
+        and LeafRank's own `pruning` None. `n_jobs` is only used to score data in memory.
 
     Attributes
     ----------
     n_rounds_ : int
-        How often the fit has waited for the cluster.
+        Number of times that the fit has waited for the cluster.
     tree_, partition_, pruning_path_, ... :
         As for :class:`~treerank.TreeRank`.
 
@@ -94,27 +95,27 @@ class DaskTreeRank(OnCluster, TreeRank):
 class DaskRankingForest(OnCluster, RankingForest):
     """Learn to rank with many randomised trees, from rows on a Dask cluster.
 
-    The forest is, to the bit, the one that :class:`~treerank.RankingForest` learns from the
+    The forest is bitwise equal to the one that :class:`~treerank.RankingForest` learns from the
     same rows in memory. Its trees grow in lockstep, sixteen at a time, so that they share the
     rounds of the cluster.
 
     Parameters
     ----------
     splitter : LeafRank, optional
-        How a cell is split; other splitters need all rows in one place.
+        How a cell is split. Other splitters are not supported: they need all rows in one process.
     {client}
     {checkpoint}
     **parameters
         All parameters of :class:`~treerank.RankingForest`; `aggregation` must be "posterior",
-        `warm_start` False. `n_jobs` is of use for scores of data in memory only.
+        `warm_start` False. `n_jobs` is only used to score data in memory.
 
     Attributes
     ----------
     n_rounds_ : int
-        How often the fit has waited for the cluster.
+        Number of times that the fit has waited for the cluster.
     oob_decision_function_ : array
-        With ``oob_score=True``, as for :class:`~treerank.RankingForest`, of the rows that have
-        weight, in this process.
+        With ``oob_score=True``, as for :class:`~treerank.RankingForest`, for the rows with
+        weight; in this process.
     estimators_, feature_importances_, ... :
         As for :class:`~treerank.RankingForest`.
     """
@@ -146,7 +147,7 @@ class DaskRankingForest(OnCluster, RankingForest):
 
 
 def check_on_processor(device: str) -> None:
-    """Refuse a device: workers count on their processors."""
+    """Raise for a device other than the CPU: workers count on their CPUs."""
     if device != "cpu":
         raise ValueError(
             f"Got device={device!r} on a cluster; expected 'cpu': workers count on their "
@@ -155,7 +156,7 @@ def check_on_processor(device: str) -> None:
 
 
 def other_splitter_error(splitter: Any, local: str) -> ValueError:
-    """Return the error for a splitter that needs all rows of a cell in one place."""
+    """Return the error for a splitter that needs all rows of a cell in one process."""
     return ValueError(
         f"Got splitter={splitter!r}; expected None or a LeafRank: on a cluster no process has all "
         f"rows of a cell. Use {local}."
@@ -163,12 +164,12 @@ def other_splitter_error(splitter: Any, local: str) -> ValueError:
 
 
 def open_checkpoint(estimator: Any, cluster: Cluster, coded: CodedShards) -> GrowthCheckpoint:
-    """Checkpoint of this fit and no other."""
+    """Return the checkpoint of this fit, which rejects those of other fits."""
     return GrowthCheckpoint(estimator.checkpoint, fit_digest(estimator, cluster, coded))
 
 
 def fit_digest(estimator: Any, cluster: Cluster, coded: CodedShards) -> str:
-    """Digest of a fit, where a checkpoint is to be known by it."""
+    """Digest by which the checkpoint of a fit is identified; empty without a checkpoint."""
     if estimator.checkpoint is None:
         return ""
     content = DaskShards(cluster, coded.shards).added(tasks.content)

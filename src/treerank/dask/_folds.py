@@ -1,7 +1,7 @@
-"""Folds on a cluster: rows of all shards are assigned in one order, that of their hashes.
+"""Folds on a cluster: the rows of all shards are assigned in one order, that of their hashes.
 
-The order is by class and hash, shuffled where rows are equal, as in `assign_folds` in memory. A
-bucket has all rows whose hashes begin alike, from all shards: one task sorts them.
+The order is by class and hash, shuffled if there are equal rows, like `assign_folds` in memory. A
+bucket holds the rows of all shards whose hashes start with the same bits; one task sorts them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._select.folds import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
-MAX_BITS = 6  # of a hash that name a bucket: at most 64 of them, two per worker
+MAX_BITS = 6  # of a hash, as the bucket number: about two buckets per worker, at most 64
 
 
 @dataclass(frozen=True)
 class Keys:
-    """What decides the places of some rows of a shard in one bucket."""
+    """Sort keys of the rows of one shard in one bucket."""
 
     labels: NDArray[np.uint8]
     hashes: NDArray[np.uint64]
@@ -33,10 +33,10 @@ class Keys:
 
 @dataclass(frozen=True)
 class Order:
-    """What turns the place of a row in its bucket into its place among all rows of its class."""
+    """Converts the position of a row in its bucket to its position in its class."""
 
     seed: int
-    offsets: NDArray[np.int64]  # buckets x classes: rows in the buckets before
+    offsets: NDArray[np.int64]  # buckets x classes: number of rows in earlier buckets
     sizes: NDArray[np.int64]  # rows of each class
     has_copies: NDArray[np.bool_]  # classes with equal rows
 
@@ -44,7 +44,7 @@ class Order:
 def assign_folds_on_cluster(
     cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes: int
 ) -> tuple[list[Any], int]:
-    """Return shards that know the places of their rows, and the number of folds, maybe below 2."""
+    """Return shards with the positions of their rows, and the number of folds, maybe below 2."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
@@ -60,7 +60,7 @@ def assign_folds_on_cluster(
 def place_in_order(
     cluster: Cluster, shards: list[Any], seed: int, n_classes: int
 ) -> tuple[list[Any], NDArray[np.int64]]:
-    """Shards that know the place of each row among those of its class; the rows of each class."""
+    """Return shards with the position of each row in its class, and the sizes of the classes."""
     bits = min(MAX_BITS, max(1, 2 * cluster.n_workers - 1).bit_length())
     submit = cluster.submit
     keys = [submit(bucket_keys, shard, seed, bits) for shard in shards]
@@ -88,7 +88,7 @@ def _place(ranked: Any, number: int) -> Any:
 
 
 def _buckets(shard: Shard, seed: int, bits: int) -> tuple[NDArray[np.uint64], list[NDArray[Any]]]:
-    """Hashes of the rows, and the rows of each bucket."""
+    """Return the hashes of the rows, and the rows of each bucket."""
     hashes = _core.row_hashes(shard.codes, shard.labels, seed)
     bucket = (hashes >> np.uint64(64 - bits)).astype(np.int64)
     order = np.argsort(bucket, kind="stable")
@@ -97,7 +97,7 @@ def _buckets(shard: Shard, seed: int, bits: int) -> tuple[NDArray[np.uint64], li
 
 
 def bucket_keys(shard: Shard, seed: int, bits: int) -> list[Keys]:
-    """What decides the places of the shard's rows, bucket by bucket."""
+    """Return the sort keys of a shard's rows, by bucket."""
     hashes, buckets = _buckets(shard, seed, bits)
     units = shard.weights.as_units
     if units is None:
@@ -108,7 +108,7 @@ def bucket_keys(shard: Shard, seed: int, bits: int) -> list[Keys]:
 def rank_bucket(
     pieces: list[Keys], n_classes: int
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
-    """Place of each row within its class and this bucket, by shard; rows and copies by class."""
+    """Return each row's position in its class and bucket, by shard; rows and copies by class."""
     labels = np.concatenate([piece.labels for piece in pieces])
     hashes = np.concatenate([piece.hashes for piece in pieces])
     units = np.concatenate([piece.units for piece in pieces])
@@ -125,7 +125,7 @@ def rank_bucket(
 
 
 def place_rows(shard: Shard, places: list[NDArray[np.int64]], bits: int, order: Order) -> Shard:
-    """Shard with the place of each of its rows."""
+    """Return the shard with the position of each row in its class."""
     _, buckets = _buckets(shard, order.seed, bits)
     place = np.empty(shard.n_rows, dtype=np.int64)
     for b, rows in enumerate(buckets):

@@ -1,4 +1,4 @@
-"""Training rows of a forest on a cluster: its trees are grown in batches, in lockstep."""
+"""Training rows of a forest on a cluster, whose trees are grown in batches, in lockstep."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class DaskForestRows:
 
     @property
     def scale(self) -> float:
-        """Units to a weight of 1."""
+        """Units per weight of 1."""
         return self.coded.scale
 
     @property
@@ -48,13 +48,13 @@ class DaskForestRows:
 
     @cached_property
     def sizes(self) -> NDArray[np.float64]:
-        """Units of each class."""
+        """Weight of each class, in units."""
         [weights] = self._shards.class_weights([AllRows()], len(self.coded.classes))
         return np.asarray(weights, dtype=np.float64)
 
     @property
     def n_jobs(self) -> int:
-        """Threads of this process, which the workers wait for only for a moment."""
+        """Threads of this process, which does little work while the workers wait."""
         return 1
 
     def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
@@ -62,7 +62,7 @@ class DaskForestRows:
         return [self.grow(plan, None) for plan in plans]
 
     def grow(self, plan: ForestPlan, before: Trees | None) -> ForestArrays:
-        """Grow the trees of the plan that are not there yet, a batch after another."""
+        """Grow the missing trees of the plan, one batch after another."""
         assert before is None or isinstance(before, ForestArrays)
         n_trees, n_features = len(plan.kind_of), len(self.coded.names)
         n_classes = len(self.coded.classes)
@@ -90,13 +90,13 @@ class DaskForestRows:
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
-        """Out-of-bag means of the rows with these numbers, which ascend."""
+        """Out-of-bag means of the rows with the given numbers, which must be ascending."""
         return self._ask(_unseen, trees, sampling, rows, shrinkages)
 
     def unseen_by_feature(
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
-        """Out-of-bag means for one shrinkage, in parts: rows x features."""
+        """Out-of-bag means for one shrinkage, split by feature (rows x features)."""
         return self._ask(_unseen_by_feature, trees, sampling, rows, shrinkage)
 
     def _ask(
@@ -107,7 +107,7 @@ class DaskForestRows:
         rows: NDArray[np.int64],
         shrinkage: Any,
     ) -> Unseen:
-        """Ask every shard about those of the rows that it has."""
+        """Call a function on every shard for the given rows that the shard has."""
         shared = self.cluster.give(trees, len(self.coded.shards))
         last_rows = [*self.coded.first_rows[1:], self.coded.n_rows]
         futures = []
@@ -130,11 +130,11 @@ class DaskForestRows:
         )
 
     def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of all rows that have weight."""
+        """Return the scores, which are those of all rows with weight."""
         return scores
 
     def rank_aggregation(self, kind: str, trees: Trees, sampling: Sampling) -> NoReturn:
-        """Refuse: a consensus of ranks needs all rows."""
+        """Raise: a consensus of ranks needs all rows."""
         raise rank_aggregation_error(kind)
 
     @property
@@ -178,7 +178,7 @@ def _with_labels(means: NDArray[np.float64], shard: Shard, rows: NDArray[np.uint
 
 
 def rank_aggregation_error(aggregation: Any) -> ValueError:
-    """Return the error for an aggregation that needs all rows in one place."""
+    """Return the error for an aggregation that needs all rows in one process."""
     return ValueError(
         f"Got aggregation={aggregation!r}; expected 'posterior': a consensus of ranks puts all "
         "training rows in order, and on a cluster no process has them all. Use RankingForest."

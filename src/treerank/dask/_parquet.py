@@ -1,4 +1,4 @@
-"""Parquet files on a cluster: workers read row groups, from a disk that all of them see."""
+"""Parquet files on a cluster: workers read row groups from a shared disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treerank._io.parquet import open_features
 from treerank._io.parquet_files import ParquetFiles, import_pyarrow
 from treerank.dask._collections import Blocks
 
-# Rows of a partition: enough to be worth a task, few enough to be held as raw values.
+# Rows per partition: enough to justify a task, and few enough to be kept as raw values.
 LEAST_ROWS, MOST_ROWS = 50_000, 1_000_000
 PARTITIONS_PER_WORKER = 4
 
@@ -18,7 +18,7 @@ PARTITIONS_PER_WORKER = 4
 def open_files(
     estimator: Any, path: Any, target: str, sample_weight: str | None, columns: Any, n_workers: int
 ) -> Blocks:
-    """Partitions of Parquet files; sets the names and number of features."""
+    """Return the partitions of Parquet files; set the names and number of features."""
     from dask.delayed import delayed  # noqa: PLC0415 (an extra)
 
     files, names = open_features(estimator, path, target, sample_weight, columns)
@@ -35,14 +35,14 @@ def open_files(
 
 
 def _partitions(files: ParquetFiles, n_workers: int) -> list[tuple[FileStamp, list[int]]]:
-    """Row groups of one file that are read together."""
+    """Return partitions: row groups of one file that are read together."""
     _, pq = import_pyarrow()
     wanted = files.n_rows // (PARTITIONS_PER_WORKER * n_workers)
     wanted = min(max(wanted, LEAST_ROWS), MOST_ROWS)
     partitions: list[tuple[FileStamp, list[int]]] = []
     for stamp in files.stamps:
         metadata = pq.read_metadata(stamp.path)
-        n_rows = wanted  # a file begins a partition
+        n_rows = wanted  # each file starts a new partition
         for group in range(metadata.num_row_groups):
             if n_rows >= wanted:
                 partitions.append((replace(stamp, path=stamp.path.resolve()), []))
@@ -53,7 +53,7 @@ def _partitions(files: ParquetFiles, n_workers: int) -> list[tuple[FileStamp, li
 
 
 def _read(stamp: FileStamp, groups: list[int], names: str | list[str]) -> Any:
-    """Read row groups of a file that must be the same for every worker and every pass."""
+    """Read row groups of a file, which must be the same for every worker and every pass."""
     _, pq = import_pyarrow()
     columns = [names] if isinstance(names, str) else names
     if not stamp.path.exists():

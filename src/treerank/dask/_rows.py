@@ -1,4 +1,4 @@
-"""Training rows on a cluster: assigned to folds, grown on, and held out, as in memory."""
+"""Training rows on a cluster, with the same methods as rows in memory."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from treerank.dask._cluster import Cluster, DaskShards
 from treerank.dask._collections import CodedShards
 from treerank.dask._folds import assign_folds_on_cluster
 
-# Rows of a cell or node that are brought together on one worker, in bytes of codes; but no
-# more than a share of all rows, so that all workers have something to do.
+# Largest cells or nodes whose rows are gathered on one worker, in bytes of codes. They may also not
+# exceed a share of a worker's part of the rows, so that all workers have something to do.
 GATHERED_BYTES = 64 * 2**20
-MOVED_BYTES = 256 * 2**20  # that a worker is sent at a time
+MOVED_BYTES = 256 * 2**20  # sent to a worker at once
 GATHERED_SHARE = 0.25
 
 
 def setting_of(
     coded: CodedShards, monotonic: NDArray[np.int8], n_workers: int, missing: str
 ) -> Setting:
-    """What all trees that are grown on these rows have in common."""
+    """Return the setting that all trees on these rows share."""
     binning = coded.binning
     row_bytes = len(coded.names) * binning.code_type.itemsize
     gathered = min(GATHERED_BYTES / row_bytes, GATHERED_SHARE * coded.n_rows / n_workers)
@@ -61,7 +61,7 @@ class DaskRows:
     monotonic: NDArray[np.int8]
     checkpoint: GrowthCheckpoint
     verbose: int
-    _in_folds: list[Any] = field(default_factory=list)  # shards that know the folds of their rows
+    _in_folds: list[Any] = field(default_factory=list)  # shards whose rows are assigned to folds
 
     @property
     def names(self) -> list[str]:
@@ -75,7 +75,7 @@ class DaskRows:
 
     @property
     def binning(self) -> Binning:
-        """How features are coded."""
+        """How features are encoded."""
         return self.coded.binning
 
     def folds(self, cv: Any, seed: int) -> int | None:
@@ -87,17 +87,17 @@ class DaskRows:
         return n_folds if n_folds >= 2 else None
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """Sample of about this many rows at most, brought into this process."""
+        """Return a sample of at most about `limit` rows, in this process."""
         sizes = self._shards.class_rows(len(self.classes))
         return self._gather(seed, sample_bounds(sizes, limit) if sizes.sum() > limit else None)
 
     def in_memory(self, limit: int) -> LocalRows | None:
-        """All rows brought into this process, if there are at most `limit`."""
+        """Return all rows, in this process; None if there are more than `limit`."""
         sizes = self._shards.class_rows(len(self.classes))
         return self._gather(0, None) if sizes.sum() <= limit else None
 
     def _gather(self, seed: int, bounds: NDArray[np.uint64] | None) -> LocalRows:
-        """Rows whose hashes are within the bounds of their classes; None: all."""
+        """Copy rows to this process: those within the hash bounds of their classes, or all."""
         taken = [
             self.cluster.submit(tasks.take_sample, shard, seed, bounds)
             for shard in self.coded.shards
@@ -127,7 +127,7 @@ class DaskRows:
         return [tree_with_sets(tree, self.binning) for tree in trees]
 
     def held_out(self, trees: Sequence[CellTree], folds: int | None) -> list[HeldOut]:
-        """Count the rows of each fold in the cells of the tree that has not seen them."""
+        """Count the rows of each fold in the cells of the tree that was grown without them."""
         assert folds is not None
         samples = [WithoutFold(f, folds, held_out=True) for f in range(folds)]
         n_classes = len(self.classes)

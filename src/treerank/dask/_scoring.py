@@ -1,4 +1,4 @@
-"""Scores of Dask collections: nothing is computed until it is needed."""
+"""Lazy scores of Dask collections."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-# Type of what a method gives for each row; None: that of the classes.
+# Type of the result of each method; None: that of the classes.
 RESULTS: dict[str, Any] = {
     "score_samples": np.float64,
     "predict_proba": np.float64,
@@ -18,7 +18,7 @@ RESULTS: dict[str, Any] = {
 def lazily(model: Any, method: str, X: Any) -> Any:
     """Call a method of a fitted local model on every partition.
 
-    A DataFrame gives a Series, or a DataFrame where there are several numbers per row; an Array
+    A DataFrame gives a Series, or a DataFrame if there are several numbers per row; an Array
     gives an Array.
     """
     dtype = RESULTS[method] if RESULTS[method] is not None else model.classes_.dtype
@@ -36,7 +36,7 @@ def lazily(model: Any, method: str, X: Any) -> Any:
 
 
 def _width(model: Any, method: str) -> int | None:
-    """Numbers per row; None for one."""
+    """Number of values per row; None for one value."""
     if method == "predict_proba":
         return len(model.classes_)
     if method == "apply" and hasattr(model, "n_estimators"):

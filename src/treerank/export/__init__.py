@@ -1,7 +1,7 @@
-"""Export: scores that run where Python does not.
+"""Export models, to score rows without Python.
 
-A model becomes SQL, an ONNX graph, plain words, or the dict that `shap.TreeExplainer` takes.
-Missing values and levels that the model has not seen are treated as the model treats them.
+A model is written as SQL, as an ONNX graph, as text, or as the dict that `shap.TreeExplainer`
+accepts. Missing values and unknown levels are handled as in the model itself.
 """
 
 from treerank.export._onnx import to_onnx

@@ -1,8 +1,8 @@
-"""A model as an ONNX graph: the operator for ensembles of trees, or walks by plain operators.
+"""A model as an ONNX graph: the operator TreeEnsemble, or walks by basic operators.
 
-TreeEnsemble keeps one number at each leaf. A forest of merged cells adds up what it meets along
-the way, and has more ways than could be written down: see `_onnx_walk`. Thresholds are doubles,
-steps of a forest singles, added in the same order: scores are equal to the bit.
+TreeEnsemble stores one number at each leaf. A forest of merged cells sums steps along each path,
+and has too many paths to write them out: see `_onnx_walk`. Thresholds are doubles, and steps of a
+forest are single precision and added in the same order, so scores are bitwise equal.
 """
 
 from __future__ import annotations
@@ -35,25 +35,26 @@ def to_onnx(model: FittedClassifier) -> Any:
     Parameters
     ----------
     model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
-        Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
+        Fitted, with LeafRank as the splitter. A forest must have ``aggregation="posterior"`` or
         ``"mean_rank"``.
 
     Returns
     -------
     onnx.ModelProto
-        Without categories the input is `X`, doubles of shape (rows, features), NaN for missing.
-        With categories there is an input of shape (rows, 1) for each column, by its name:
-        doubles for numbers, booleans and numeric levels, text for levels of text, where a text
-        that is no level is missing. Outputs: `score`; `probability`, one column for each class as
-        `predict_proba` has them, but for a forest with ``aggregation="mean_rank"``; and for a
-        tree `stratum`.
+        Without categories, the input is `X`, doubles of shape (rows, features), with NaN for
+        missing values. With categories, each column has an input of shape (rows, 1) with its
+        name: doubles for numbers, booleans and numeric levels, strings for text levels, where an
+        unknown string is a missing value. The outputs are `score`; `probability`, with one column
+        per class as in `predict_proba`, except for a forest with ``aggregation="mean_rank"``; and
+        for a tree, `stratum`.
 
     Notes
     -----
     Trees, boosted trees and forests whose cells are not merged
     (``RankingForest(LeafRank(max_depth=None))``, the default from 20,000 rows on) use the operator
-    TreeEnsemble of ai.onnx.ml 5. Forests of merged cells do not fit into it and are walked by plain
-    operators. Either way onnxruntime takes at most about three times as long as `score_samples`.
+    TreeEnsemble of ai.onnx.ml 5. Forests of merged cells do not fit into it and are walked by basic
+    operators. In either case, onnxruntime takes at most about three times as long as
+    `score_samples`.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def to_onnx(model: FittedClassifier) -> Any:
 
 
 def _add_strata(graph: Graph, model: TreeRanker, walks: Walks, values: str) -> None:
-    """Outputs of a tree: all are read off the stratum."""
+    """Add the outputs of a tree, which all follow from the stratum."""
     types = graph.onnx.TensorProto
     assert walks.target is not None
     expanded = expand(walks, walks.step)
@@ -111,7 +112,7 @@ def _add_strata(graph: Graph, model: TreeRanker, walks: Walks, values: str) -> N
 
 
 def _inputs(graph: Graph, walks: Walks) -> str:
-    """Matrix of the rows: numbers, and codes of categories."""
+    """Add the inputs; return the matrix of numbers and codes of categories."""
     types = graph.onnx.TensorProto
     levels = walks.binning.levels
     if all(known is None for known in levels):
@@ -156,10 +157,10 @@ def _code_of_number(graph: Graph, source: str, levels: list[Any]) -> str:
 
 
 def _sum_of_ensembles(graph: Graph, walks: Walks, expanded: Expanded, values: str) -> str:
-    """Sum over the trees, a few of them in each operator.
+    """Sum over the trees, with a few of them in each operator.
 
-    A runtime takes a row through all trees of an operator before it takes the next row: those of
-    one operator have to fit into the processor's cache.
+    A runtime passes each row through all trees of an operator before the next row, so the trees of
+    one operator should fit into the CPU cache.
     """
     matrix = _with_sets(graph, walks, values)
     total = ""
@@ -172,7 +173,7 @@ def _sum_of_ensembles(graph: Graph, walks: Walks, expanded: Expanded, values: st
 def _ensemble(
     graph: Graph, walks: Walks, expanded: Expanded, weights: NDArray[np.float64], matrix: str
 ) -> str:
-    """Sum over the trees of the numbers at the leaves, by the operator for them."""
+    """Sum the numbers at the leaves over the trees, by the operator TreeEnsemble."""
     attributes = ensemble_attributes(graph.onnx, walks, expanded, weights)
     graph.ml_opset = ENSEMBLE_OPSET
     found = graph.add("TreeEnsemble", matrix, domain="ai.onnx.ml", **attributes)
@@ -180,7 +181,7 @@ def _ensemble(
 
 
 def _with_sets(graph: Graph, walks: Walks, values: str) -> str:
-    """Put a column for each set of categories behind the features: 0 where a code is in it."""
+    """Append a column for each category set to the features: 0 if the code is in the set."""
     columns = [values]
     for j, table in set_tables(walks).items():
         code = graph.add("Gather", values, graph.constant(np.array(j)), axis=1)
@@ -190,7 +191,7 @@ def _with_sets(graph: Graph, walks: Walks, values: str) -> str:
 
 
 def _mean(graph: Graph, walks: Walks, values: str, steps: NDArray[Any], offset: float) -> str:
-    """Mean or sum over the trees minus the offset, summed in the order of the trees."""
+    """Mean or sum over the trees, in their order, minus the offset."""
     expanded = expand(walks, steps)
     if expanded is not None:
         last = _sum_of_ensembles(graph, walks, expanded, values)
@@ -201,7 +202,7 @@ def _mean(graph: Graph, walks: Walks, values: str, steps: NDArray[Any], offset: 
 
 
 def _shares_above(graph: Graph, model: Any, walks: Walks, values: str, score: str) -> list[str]:
-    """Probability of a class above each but the last; none for a consensus of ranks."""
+    """Probability of a class above each class but the last; none for a consensus of ranks."""
     if isinstance(model, BoostedTreeRank):
         above = []
         for slope, intercept in zip(model._slopes, model._intercepts, strict=True):
@@ -217,7 +218,7 @@ def _shares_above(graph: Graph, model: Any, walks: Walks, values: str, score: st
 
 
 def _class_shares(graph: Graph, above: list[str]) -> str:
-    """Probability of each class: what is above a class is at most what is above a lower one."""
+    """Probability of each class, with the shares above classes made non-increasing first."""
     zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     edges: list[str] = []
     for share in above:

@@ -1,4 +1,4 @@
-"""Trees as ONNX's own operator, TreeEnsemble: nodes, and one number at each leaf."""
+"""Trees as attributes of ONNX's operator TreeEnsemble: nodes, and one number at each leaf."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from numpy.typing import NDArray
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
 ML_OPSET = 5  # the first that has TreeEnsemble
-# Cells that are merged and split again are written once for each way that leads to them: up to this
-# many nodes, or this many for each slot of the model.
+# Cells that are merged and split again are written once for each path to them, up to this many
+# nodes in total, or this many per slot of the model.
 MOST_NODES, MOST_COPIES = 200_000, 4
-# Runtimes read a tree by a function that calls itself at every level.
+# Runtimes read a tree by a recursive function.
 MOST_LEVELS = 400
-# Columns of zeros and ones that stand for the sets of categories.
+# Columns of zeros and ones that represent the category sets.
 MOST_SETS = 1_000
-# Nodes that one operator may have: about as many as fit into the cache of a processor.
+# Nodes per operator: about as many as fit into the CPU cache.
 MOST_TOGETHER = 4_000
 LEQ, SUM, NO_TRANSFORM = 0, 1, 0
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """Nodes of all trees, each reached in one way; `child` counts nodes and leaves alike."""
+    """Nodes of all trees, leaves included, each with a single path to it."""
 
     slot: NDArray[np.int64]
     child: NDArray[np.int64]  # left child, the right one is next; -1 at a leaf
     roots: NDArray[np.int64]
-    totals: NDArray[Any]  # sums of steps along the way
+    totals: NDArray[Any]  # sums of steps along the path
 
 
 def expand(walks: Walks, step: NDArray[Any]) -> Expanded | None:
-    """Write every way to every slot, level by level; None where there are too many."""
+    """Expand every path to every slot, level by level; None if there are too many."""
     limit = max(MOST_NODES, MOST_COPIES * len(walks.kind))
     n_sets = len(np.unique(walks.set_of[walks.kind == IN_SET]))
     if walks.depth > MOST_LEVELS or n_sets > MOST_SETS:
@@ -66,13 +66,13 @@ def expand(walks: Walks, step: NDArray[Any]) -> Expanded | None:
 def parts_of(expanded: Expanded) -> Iterator[Expanded]:
     """Split the trees into parts of few nodes, in order.
 
-    Sums of parts are added up, in another order than the trees: where that could round, each
-    tree is a part of its own.
+    Adding up the sums of parts is another order of summation than tree by tree. If rounding could
+    make a difference, each tree is a part of its own.
     """
     tree = _tree_of_node(expanded)
     sizes = np.bincount(tree)
     most = MOST_TOGETHER if _adds_exactly(expanded) else 0
-    if len(tree) <= MOST_TOGETHER:  # one part has the order of the trees
+    if len(tree) <= MOST_TOGETHER:  # a single part sums in the order of the trees
         yield expanded
         return
     first = 0
@@ -83,7 +83,7 @@ def parts_of(expanded: Expanded) -> Iterator[Expanded]:
 
 
 def _tree_of_node(expanded: Expanded) -> NDArray[np.int64]:
-    """Tree of each node: nodes are listed level by level, parents before their children."""
+    """Tree of each node. Nodes are in level order, parents before their children."""
     tree = np.empty(len(expanded.slot), dtype=np.int64)
     tree[expanded.roots] = np.arange(len(expanded.roots))
     parents = np.flatnonzero(expanded.child >= 0)
@@ -94,7 +94,7 @@ def _tree_of_node(expanded: Expanded) -> NDArray[np.int64]:
 
 
 def _levels(expanded: Expanded, parents: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Split the parents, which are in order, so that no part has a node and a child of it."""
+    """Split the parents, which are in order, so that no part has both a node and its child."""
     first = 0
     while first < len(parents):
         last = int(np.searchsorted(parents, expanded.child[parents[first]]))
@@ -103,7 +103,7 @@ def _levels(expanded: Expanded, parents: NDArray[np.int64]) -> Iterator[NDArray[
 
 
 def _adds_exactly(expanded: Expanded) -> bool:
-    """Whether doubles add up the numbers at the leaves without rounding, in any order."""
+    """Whether sums of the numbers at the leaves are exact in doubles, in any order."""
     totals = expanded.totals[expanded.child < 0].astype(np.float64)
     totals = np.abs(totals[totals != 0])
     if not len(totals):
@@ -127,21 +127,21 @@ def _part(expanded: Expanded, nodes: NDArray[np.int64], first: int, last: int) -
 
 @dataclass(frozen=True)
 class Nodes:
-    """Trees of tests as the operator takes them, a number for each node; leaves ask nothing."""
+    """Trees for the operator, with one entry per node in each array; leaves have no test."""
 
     child: NDArray[np.int64]  # left child, the right one is next; -1 at a leaf
     roots: NDArray[np.int64]
     feature: NDArray[np.int64]
-    split: NDArray[np.float64]  # values up to it go left
+    split: NDArray[np.float64]  # values at most this go left
     missing_left: NDArray[np.bool_]
-    target: NDArray[np.int64]  # column of the output to which a leaf adds its number
-    weight: NDArray[np.float64]  # that number
+    target: NDArray[np.int64]  # output column to which a leaf adds its weight
+    weight: NDArray[np.float64]
 
 
 def ensemble_attributes(
     onnx: Any, walks: Walks, expanded: Expanded, weights: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Attributes of the operator; `weights` has a number for each node, read at the leaves."""
+    """Attributes of the operator; `weights` has an entry per node, used at the leaves only."""
     slot = expanded.slot
     nodes = Nodes(
         child=expanded.child,
@@ -158,7 +158,7 @@ def ensemble_attributes(
 def operator_attributes(onnx: Any, nodes: Nodes, n_targets: int) -> dict[str, Any]:
     """Attributes of the operator TreeEnsemble."""
     is_leaf = nodes.child < 0
-    # A tree that is a single leaf gets a node that leads to it either way.
+    # A tree that is a single leaf gets a node whose branches both lead to the leaf.
     single = np.flatnonzero(is_leaf[nodes.roots])
     inner = np.flatnonzero(~is_leaf)
     number = np.where(is_leaf, np.cumsum(is_leaf) - 1, np.cumsum(~is_leaf) - 1)
@@ -193,7 +193,7 @@ def operator_attributes(onnx: Any, nodes: Nodes, n_targets: int) -> dict[str, An
 
 
 def set_tables(walks: Walks) -> dict[int, NDArray[np.float64]]:
-    """For each category that is tested: 0 where a code is in a set, 1 where not; codes x sets."""
+    """For each tested category, 0 if a code is in a set and 1 if not (codes x sets)."""
     return {j: (~walks.members[sets]).T.astype(np.float64) for j, sets in _sets(walks).items()}
 
 
@@ -206,7 +206,7 @@ def _sets(walks: Walks) -> dict[int, NDArray[np.int64]]:
 
 
 def _columns(walks: Walks) -> NDArray[np.int64]:
-    """Column that each slot asks for: of a feature, or after them of a set."""
+    """Column that each slot tests: that of a feature or, after these, that of a set."""
     column, n_columns = walks.feature.copy(), len(walks.names)
     for j, sets in _sets(walks).items():
         here = np.flatnonzero((walks.kind == IN_SET) & (walks.feature == j))

@@ -1,4 +1,4 @@
-"""An ONNX graph while it is being made."""
+"""Builder of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPSET, LEAST_ML_OPSET, IR_VERSION = 17, 3, 8
 
 
 class Graph:
-    """Nodes, constants, inputs and outputs as they are added; names are made here."""
+    """Collects nodes, constants, inputs and outputs, and generates their names."""
 
     def __init__(self, onnx: Any, prefix: str = "treerank/") -> None:
         self.onnx, self.prefix = onnx, prefix
@@ -26,7 +26,7 @@ class Graph:
         return f"{self.prefix}{len(self.nodes) + len(self.constants)}"
 
     def add(self, operator: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> Any:
-        """Add a node; return the names of its outputs, or the one name."""
+        """Add a node; return the name of its output, or a list of names."""
         base = self._name()
         names = [f"{base}.{i}" for i in range(n_outputs)]
         node = self.onnx.helper.make_node(operator, list(inputs), names, **attributes)
@@ -49,7 +49,7 @@ class Graph:
     def output(
         self, name: str, source: str, element: int, shape: Sequence[Any] = ("rows",)
     ) -> None:
-        """Give a result a name of its own."""
+        """Add an output with its own name."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [source], [name]))
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, element, list(shape)))
 
@@ -59,7 +59,7 @@ class Graph:
         )
 
     def model(self, name: str) -> Any:
-        """Make the model, checked."""
+        """Make and check the model."""
         opsets = [
             self.onnx.helper.make_opsetid("", OPSET),
             self.onnx.helper.make_opsetid("ai.onnx.ml", self.ml_opset),

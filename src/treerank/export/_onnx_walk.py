@@ -1,10 +1,9 @@
-"""Walks through trees by plain operators, for trees that the operator TreeEnsemble cannot hold.
+"""Walks through trees by basic operators, for trees that TreeEnsemble cannot represent.
 
-A forest of merged cells adds up what it meets along the way, and has more ways than could be
-written down. Its graph does what the core does: look up the test, compare, go on, with all rows in
-some of the trees at once. Values are first replaced by codes, the numbers of thresholds below them,
-which single precision holds exactly. Steps are added in the order of the core: scores are equal to
-the bit.
+A forest of merged cells sums steps along each path, and has too many paths to write them out. Its
+graph does what the core does: look up the test, compare, and move on, for all rows in several trees
+at once. Values are first replaced by codes, the numbers of thresholds below them, which are exact
+in single precision. Steps are added in the order of the core, so scores are bitwise equal.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from treerank.export._onnx_ensemble import ML_OPSET, Nodes, operator_attributes
 from treerank.export._onnx_graph import Graph
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
-# Walks that are taken at once: few enough for their arrays to stay in the processor's cache, enough
-# that calling an operator costs little.
+# Number of walks at once: few enough for their arrays to stay in the CPU cache, and enough to
+# amortize the calls of operators.
 TOGETHER = 40_000
-# Above all codes: the number of thresholds of a feature is far smaller.
+# Larger than all codes: no feature has this many thresholds.
 LARGE = np.float32(2**24)
 
 
 def sum_of_walks(graph: Graph, walks: Walks, values: str, steps: NDArray[Any]) -> str:
-    """Sum over the trees of the steps that each row meets, added in the order of the trees."""
+    """Sum the steps along the path of each row, over the trees in their order."""
     types = graph.onnx.TensorProto
     coded = _code_values(graph, walks, values)
     tables = {name: graph.constant(t) for name, t in _slot_tables(walks, coded, steps).items()}
@@ -54,7 +53,7 @@ def sum_of_walks(graph: Graph, walks: Walks, values: str, steps: NDArray[Any]) -
 
 @dataclass(frozen=True)
 class _Rows:
-    """Names of the codes, of each row's first code among them, and of the number of rows."""
+    """Names of tensors: the codes, the index of each row's first code, and the row count."""
 
     codes: str
     first: str
@@ -64,7 +63,7 @@ class _Rows:
 def _some_trees(
     graph: Graph, walks: Walks, tables: dict[str, str], rows: _Rows, size: str, dtype: Any
 ) -> Graph:
-    """Walk all rows through the next `size` trees, and add what they meet to the total."""
+    """Walk all rows through the next `size` trees, and add their sums to the total."""
     types = graph.onnx.TensorProto
     body = Graph(graph.onnx, f"{graph.prefix}{len(graph.nodes)}/")
     number = body.input(f"{body.prefix}number", types.INT64, [])
@@ -91,7 +90,7 @@ def _some_trees(
 def _walk(
     graph: Graph, walks: Walks, tables: dict[str, str], codes: str, at: str, of_row: str, dtype: Any
 ) -> str:
-    """Sums along walks from the slots `at`; those that have ended are dropped now and then."""
+    """Sums along walks from the slots `at`. Ended walks are dropped from time to time."""
     start = graph.constant(np.zeros(1, dtype=dtype))
     total = result = graph.add("Expand", start, graph.add("Shape", at))
     zero, one = graph.constant(np.array(0)), graph.constant(np.array(1))
@@ -116,7 +115,7 @@ def _walk(
 
 
 def _rests(n_steps: int) -> list[int]:
-    """Steps after which ended walks are dropped: few end in the first third of the longest."""
+    """Steps after which ended walks are dropped. Few end within a third of the longest walk."""
     step = max(n_steps // 8, 1)
     return [0, *range(max(n_steps // 3, 1), n_steps, step), n_steps]
 
@@ -134,7 +133,7 @@ def _step(
     summed = body.input(f"{body.prefix}total", element, ["walks"])
 
     def look_up(table: str, places: str) -> str:
-        # Far faster in onnxruntime than Gather, which copies single numbers as blocks of bytes.
+        # Much faster in onnxruntime than Gather, which copies each number as a block of bytes.
         return str(body.add("GatherElements", table, places, axis=0))
 
     code = look_up(codes, body.add("Add", look_up(tables["column"], at), of_row))
@@ -160,10 +159,10 @@ def _step(
 
 @dataclass(frozen=True)
 class _Coded:
-    """Codes of the rows, one row after another, and what a slot compares with them."""
+    """Row-major codes, and what each slot compares with them."""
 
     values: str
-    width: int  # codes of a row
+    width: int  # codes per row
     column: NDArray[np.int64]  # of each slot
     threshold: NDArray[np.float32]
 
@@ -171,8 +170,8 @@ class _Coded:
 def _code_values(graph: Graph, walks: Walks, values: str) -> _Coded:
     """Replace values by the number of the model's thresholds that are below them.
 
-    Each feature has two columns: missing values are below all others, and above them. Categories
-    in sets have a third, their own codes.
+    Each feature has two columns, in which missing values are below all others, or above them. If
+    there are category sets, a third column has the codes of categories.
     """
     types = graph.onnx.TensorProto
     asks = (walks.kind != END) & (walks.kind != IN_SET)
@@ -207,7 +206,7 @@ def _code_values(graph: Graph, walks: Walks, values: str) -> _Coded:
 
 
 def _search_trees(known: list[NDArray[np.float64]]) -> Nodes:
-    """A tree for each feature, by halves: its leaves are the numbers of thresholds below."""
+    """Binary search trees, one per feature, whose leaves are the numbers of thresholds below."""
     sizes = np.array([len(cuts) for cuts in known], dtype=np.int64)
     start = np.cumsum(sizes) - sizes
     every = np.append(np.concatenate(known), 0.0)
@@ -238,7 +237,7 @@ def _search_trees(known: list[NDArray[np.float64]]) -> Nodes:
 
 
 def _slot_tables(walks: Walks, coded: _Coded, steps: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """What a walk looks up at a slot; each end is followed by a slot that leads to itself."""
+    """Tables that walks look up by slot. Each end is followed by a slot that points to itself."""
     ends = np.flatnonzero(walks.kind == END)
     past = len(walks.kind) + np.arange(len(ends))
     follows = walks.follows.copy()

@@ -23,35 +23,36 @@ from treerank.export._walks import (
 )
 
 Floats = NDArray[np.float64]
-# Of a node that no row reaches: SHAP divides by weights.
+# Weight of a node that no row reaches; not 0, since SHAP divides by weights.
 LEAST_WEIGHT = 1e-9
 
 
 def to_dict(
     model: FittedClassifier, X: TableLike | None = None, *, max_nodes: int = 1_000_000
 ) -> dict[str, Any]:
-    """Write the trees out as plain arrays, in the form that `shap.TreeExplainer` accepts.
+    """Convert the trees to plain arrays, in the format that `shap.TreeExplainer` accepts.
 
-    Cells that are merged and split again are written once for each way that leads to them. Rows
-    to be explained go through :func:`to_matrix`, which replaces categories by codes.
+    Cells that are merged and split again are written once for each path to them. Rows to be
+    explained must be converted by :func:`to_matrix`, which replaces categories by codes.
 
     Parameters
     ----------
     model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
-        Fitted, with LeafRank as the splitter; a forest with ``aggregation="posterior"`` or
+        Fitted, with LeafRank as the splitter. A forest must have ``aggregation="posterior"`` or
         ``"mean_rank"``.
     X : array-like or data frame, optional
-        Rows that are counted in every node, as SHAP's path-dependent values want. By default the
-        training counts of a tree; a forest does not keep them, and needs rows.
+        Rows that are counted in every node, which SHAP's path-dependent values need. By default,
+        the training counts of a tree are used. Forests and boosted trees do not keep them, and
+        need rows.
     max_nodes : int, default=1_000_000
-        Most nodes to write. A default forest of few rows has many ways to its cells; one with
-        ``LeafRank(max_depth=1)`` or ``LeafRank(max_depth=None)`` has one to each.
+        Maximum number of nodes. A default forest of few rows has many paths to its cells; one with
+        ``LeafRank(max_depth=1)`` or ``LeafRank(max_depth=None)`` has one path to each.
 
     Returns
     -------
     dict
         `trees`, each with `children_left`, `children_right`, `children_default`, `feature`,
-        `threshold`, `value` and `node_sample_weight`; `base_offset`; types and output of SHAP.
+        `threshold`, `value` and `node_sample_weight`; `base_offset`; types and output for SHAP.
 
     Examples
     --------
@@ -92,9 +93,9 @@ def to_dict(
 
 
 def to_matrix(model: Any, X: TableLike) -> Floats:
-    """Turn rows into numbers: NaN for a missing number, codes instead of levels.
+    """Convert rows to numbers: NaN for a missing number, codes instead of levels.
 
-    Code 0 is a missing or unknown level, code i the i-th level of the model.
+    Code 0 means a missing or unknown level, code i the i-th level of the model.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def _numbers(table: Table, j: int) -> Floats:
 
 @dataclass
 class _Tree:
-    """A tree that grows node by node; a leaf has no children."""
+    """A tree that is built node by node. A leaf has no children."""
 
     limit: int
     left: list[int] = field(default_factory=list)
@@ -155,7 +156,7 @@ class _Tree:
     def split(
         self, at: int, feature: int, threshold: float, missing_left: bool, left: int, right: int
     ) -> None:
-        """Make a split of a leaf."""
+        """Turn a leaf into a split."""
         self.left[at], self.right[at] = left, right
         self.feature[at], self.threshold[at] = feature, threshold
         self.default[at] = left if missing_left else right
@@ -178,7 +179,7 @@ class _Tree:
         self.weight = np.maximum(counts, LEAST_WEIGHT).tolist()
 
     def as_dict(self, factor: float) -> dict[str, Any]:
-        """Return the arrays that SHAP reads."""
+        """Return the arrays for SHAP."""
         return {
             "children_left": np.array(self.left, dtype=np.int32),
             "children_right": np.array(self.right, dtype=np.int32),
@@ -193,7 +194,7 @@ class _Tree:
 def _ask_set(
     tree: _Tree, at: int, feature: int, member: NDArray[np.bool_], weight: float
 ) -> list[tuple[int, bool]]:
-    """Split a node by runs of codes; return the ends, and whether each lies in the set."""
+    """Split a node by runs of codes; return the leaves, and whether each is in the set."""
     changes = np.flatnonzero(np.diff(member)) + 0.5
     ends = []
     inside = bool(member[0])
@@ -206,9 +207,9 @@ def _ask_set(
 
 
 def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
-    """Write out a ranking tree: each end of a LeafRank tree goes on to a copy of its cell.
+    """Expand a ranking tree: each leaf of a LeafRank tree leads to a copy of its cell.
 
-    A copy holds the part of the cell's weight that comes by its way.
+    A copy has the part of the cell's weight that arrives by its path.
     """
     source = model.tree_
     assert isinstance(source, RankTree)
@@ -224,7 +225,7 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
     while stack:
         at, cell, number, weight = stack.pop()
         tree.weight[at] = max(weight, LEAST_WEIGHT)
-        if number < 0:  # arrives in a cell
+        if number < 0:  # arrives at a cell
             if not source.is_split[cell]:
                 tree.value[at] = float(model.partition_.scores[model._stratum[cell]])
                 continue
@@ -255,7 +256,7 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
 
 
 def _expand_forest(walks: Walks, limit: int) -> list[_Tree]:
-    """Write out the trees of a forest, each path with its own sum."""
+    """Expand the trees of a forest; each path has its own sum."""
     trees = []
     for root in walks.roots.tolist():
         tree = _Tree(limit)

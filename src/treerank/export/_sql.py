@@ -14,7 +14,7 @@ from treerank.export._sql_words import DIALECTS, Aliases, check_names, check_ret
 from treerank.export._walks import MANY_TREES, check_exportable, walks_of
 from treerank.scoring._scorecard import unwrap
 
-# Longer queries are slow to read for a database, and more than some of its tools accept.
+# Longer queries take databases long to parse, and exceed the limits of some tools.
 LONG_QUERY = 5_000_000
 
 
@@ -23,38 +23,38 @@ def to_sql(
 ) -> str:
     """Write a query that scores the rows of a table in a database.
 
-    A tree becomes a CASE expression that finds the stratum, with a short table of the strata
-    joined to it. A forest becomes a table of its tests, packed into text of about six bytes for
-    each, down which all rows walk at once in a recursive query; boosted trees do too, and trees
-    that are too deep for nested CASE expressions. A query of more than 5 MB comes with a warning.
-    Scores are equal to `score_samples`; of forests to the bit in PostgreSQL and DuckDB, and
-    within 1e-6 in SQLite, which has no single precision.
+    A tree becomes a CASE expression that finds the stratum, joined to a short table of the
+    strata. A forest becomes a table of its tests, packed into text of about six bytes per test,
+    and a recursive query in which all rows walk down the trees at once. The same holds for boosted
+    trees, and for trees that are too deep for nested CASE expressions. A query of more than 5 MB
+    causes a warning. Scores are equal to those of `score_samples`. For forests, they are bitwise
+    equal in PostgreSQL and DuckDB, and within 1e-6 in SQLite, which has no single precision.
 
-    NULL, NaN and levels that the model has not seen are missing values to it, as in Python.
+    NULL, NaN and unknown levels are missing values, as in Python.
 
     Parameters
     ----------
     model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
-        Fitted, alone or in a :class:`treerank.scoring.Scorecard`, with LeafRank as the splitter;
-        a forest with ``aggregation="posterior"`` or ``"mean_rank"``.
+        Fitted, alone or in a :class:`treerank.scoring.Scorecard`, with LeafRank as the splitter.
+        A forest must have ``aggregation="posterior"`` or ``"mean_rank"``.
     table : str
-        Name of the table or view; its columns have the names that the model was fitted to.
-        ``schema.table`` is read as a table of a schema.
+        Name of the table or view; its columns must have the names that the model was fitted to.
+        ``schema.table`` means a table in a schema.
     dialect : {"postgresql", "duckdb", "sqlite"}, default="postgresql"
     columns : sequence of str, optional
-        Columns of the table to return with the score. By default all, for a tree; for a
-        forest and for a deep tree (more than 12 tests one after another in SQLite, 500 in
-        DuckDB, 1,000 in PostgreSQL) they have to be named.
+        Columns of the table to return with the score. By default all, for a tree. They are
+        required for a forest, and for a deep tree (more than 12 nested CASE expressions in
+        SQLite, 500 in DuckDB, 1,000 in PostgreSQL).
 
     Returns
     -------
     str
-        One SELECT statement, without a semicolon. Columns `score`, for a tree `stratum`, and
-        `probability` of the last of two classes, or `probability_<class>` of each of several; no
-        probabilities for a forest with ``aggregation="mean_rank"``. A scorecard adds `grade` and
-        `points`; its calibrated probabilities are there for a tree, and left out for many.
-        All come after the columns of the table; should all of these be returned, and have one of
-        the same name, both are there.
+        One SELECT statement, without a semicolon. It returns `score`; for a tree, `stratum`; and
+        `probability` for the last of two classes, or `probability_<class>` for each of several
+        classes, except for a forest with ``aggregation="mean_rank"``. A scorecard adds `grade` and
+        `points`. With its calibration, the probabilities of a tree are the calibrated ones, and
+        those of a forest are omitted. These columns come after those of the table. If all columns
+        of the table are returned and one has the same name, both are in the result.
 
     Examples
     --------

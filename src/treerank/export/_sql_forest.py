@@ -1,8 +1,8 @@
-"""A forest as SQL: its tests as a table, down which all rows walk at once.
+"""A forest as SQL: a table of its tests, along which all rows walk at once.
 
-Nested CASE expressions would grow with the number of paths, which cells that are merged and
-split again make very large; a table grows with the number of tests. It stands in the query as
-text of a few bytes for each test, which the query itself unpacks; the walk is a recursive join.
+The size of nested CASE expressions would grow with the number of paths, which is very large if
+cells are merged and split again; a table grows with the number of tests. The query contains it as
+text of a few bytes per test, which the query itself unpacks; the walk is a recursive join.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from treerank.export._sql_words import DIALECTS, Aliases, Columns, Dialect, prob
 from treerank.export._walks import Walks
 from treerank.scoring._scorecard import Scorecard
 
-LARGEST_EXPONENT = 700.0  # e to this is a double, in every database
+LARGEST_EXPONENT = 700.0  # exp() of this does not overflow in any database
 MANTISSA = 1 << 23  # of a float
 
 
@@ -74,7 +74,7 @@ def deep_tree_query(
     kept: list[str],
     card: Scorecard | None = None,
 ) -> str:
-    """Write the query for one tree whose CASE expressions a database would not read."""
+    """Write the query for one tree that is too deep for the database's CASE expressions."""
     own, strata = _Own(alias, kept), alias("strata")
     found = [f"{strata}.{name}" for name in ("stratum", *score_names(model, words, card))]
     parts = [
@@ -92,10 +92,10 @@ def deep_tree_query(
 
 
 class _Own:
-    """Tables of the query's own.
+    """Names of the tables that the query defines.
 
-    Their columns have names of its own, too: those to return are renamed where the table is
-    read, and get their names back at the end.
+    Their columns have generated names, too: the columns to return are renamed when the table is
+    read, and get their original names back at the end.
     """
 
     def __init__(self, alias: Aliases, kept: list[str]) -> None:
@@ -110,7 +110,7 @@ class _Own:
         return [f"{self.numbered}.{ours} AS {name}" for ours, name in self.kept.items()]
 
     def numbered_rows(self, values: dict[str, str], table: str) -> str:
-        """Rows of the table with a number, the columns to return, and values of features."""
+        """Rows of the table with a row number, the columns to return, and values of features."""
         names = ", ".join(["row_id", *self.kept, *values])
         columns = [f"{self.source}.{name}" for name in self.kept.values()]
         read = ",\n    ".join(
@@ -125,7 +125,7 @@ class _Own:
 def _probabilities(
     model: RankingForest | BoostedTreeRank, words: Dialect, scored: str
 ) -> list[str]:
-    """Class probabilities as `predict_proba` has them; a consensus of ranks has none in SQL."""
+    """Class probabilities as in `predict_proba`; none for a consensus of ranks."""
     n_cuts = len(model.classes_) - 1
     if isinstance(model, BoostedTreeRank):
         above = [
@@ -140,7 +140,7 @@ def _probabilities(
         above = [f"{scored}.above_{k}" for k in range(1, n_cuts + 1)]
     zero, one = words.digits(0), words.digits(1)
     clipped = [f"{words.least}({words.greatest}({share}, {zero}), {one})" for share in above]
-    # What is above a class cannot be more than what is above a lower one.
+    # The share above a class cannot exceed the share above a lower class.
     falling = [clipped[0]]
     falling += [f"{words.least}({', '.join(clipped[: k + 1])})" for k in range(1, n_cuts)]
     edges = [one, *falling, zero]
@@ -150,7 +150,7 @@ def _probabilities(
 
 
 def _logistic(slope: float, intercept: float, words: Dialect, scored: str) -> str:
-    """Probability whose log-odds are a line in the score; within what a database can raise e to."""
+    """Probability whose log-odds are linear in the score, clipped so that EXP does not overflow."""
     odds = f"{words.digits(-slope)} * {scored}.score - {words.digits(intercept)}"
     largest = words.digits(LARGEST_EXPONENT)
     least = words.digits(-LARGEST_EXPONENT)
@@ -159,13 +159,13 @@ def _logistic(slope: float, intercept: float, words: Dialect, scored: str) -> st
     return f"{one} / ({one} + EXP({clipped}))"
 
 
-# --- rows: codes of their values ---
+# --- codes of the rows ---
 
 
 def _row_tables(
     walks: Walks, packed: PackedWalks, table: str, words: Dialect, own: _Own
 ) -> list[str]:
-    """Rows with a number, and their codes."""
+    """Tables of the rows with a row number, and of their codes."""
     columns = Columns(walks, words, own.source)
     values = {}
     for j in sorted({feature for feature, _ in packed.codes}):
@@ -187,17 +187,17 @@ def _row_tables(
 
 
 def _code(packed: PackedWalks, feature: int, missing: str, words: Dialect) -> str:
-    """Code of a level, or rank of a number: 0 or beyond all cuts where it is missing."""
+    """Code of a level, or rank of a number; 0, or above all cuts, if it is missing."""
     if missing == "set":
         return f"CAST(value_{feature} AS {words.integer})"
     return f"COALESCE(rank_{feature}, {0 if missing == 'left' else packed.largest_cut + 1})"
 
 
-# --- the table of tests, unpacked ---
+# --- unpacking the table of tests ---
 
 
 def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> list[str]:
-    """Slots with what they ask, the pair that follows, and what arriving there adds."""
+    """Tables of the slots with their tests, the pairs that follow, and the steps on arrival."""
     alias, node = own.alias, own.node
     hop, far, test, asked = alias("hop"), alias("far"), alias("test"), alias("asked")
     numbered = alias("numbered_slot")
@@ -245,7 +245,7 @@ def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -
 
 @dataclass(frozen=True)
 class _Total:
-    """A number that arriving at a slot adds: its tables, how they are joined, its value."""
+    """A number that is added on arrival at a slot: its tables, how to join them, its value."""
 
     tables: list[str]
     join: str
@@ -253,7 +253,7 @@ class _Total:
 
 
 def _totals(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> dict[str, _Total]:
-    """Add up the score, and the share above each class; of a tree, the stratum at the end."""
+    """Totals for the score, and for the share above each class; for a tree, the stratum."""
     is_slot = packed.slots >= 0
     if walks.target is not None:
         stratum = own.alias("stratum_number")
@@ -269,7 +269,7 @@ def _totals(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> dic
 
 
 def _steps(name: str, steps: NDArray[np.float32], words: Dialect, own: _Own) -> _Total:
-    """Steps of single precision, to the bit."""
+    """Steps in single precision, bitwise equal."""
     packed = pack_steps(steps)
     pair, delta, second, step, scale = (
         own.alias(f"{word}_{name}") for word in ("pair", "delta", "second", "step", "scale")
@@ -300,7 +300,7 @@ def _steps(name: str, steps: NDArray[np.float32], words: Dialect, own: _Own) -> 
 
 
 def _float(column: str, scale: str, sign: int, lowest: int, words: Dialect) -> str:
-    """Float of a magnitude: its mantissa times a power of two."""
+    """Expression for the float with a magnitude: its mantissa times a power of two."""
     mantissa = f"{scale}.hidden + (({column} + {lowest}) & {MANTISSA - 1})"
     value = f"CAST({mantissa} AS {words.double}) * {scale}.factor"
     signed = f"CASE WHEN {column} = 0 THEN 0 WHEN (signs & {sign}) > 0 THEN -({value}) ELSE {value}"
@@ -308,7 +308,7 @@ def _float(column: str, scale: str, sign: int, lowest: int, words: Dialect) -> s
 
 
 def _scale(name: str, steps: NDArray[np.float32], words: Dialect) -> str:
-    """Powers of two for the exponents that occur; the smallest floats have no hidden bit."""
+    """Powers of two for the exponents that occur; subnormal floats have no hidden bit."""
     bits = np.ascontiguousarray(steps).view(np.uint32)
     exponents = np.unique((bits & 0x7FFFFFFF) >> 23).tolist()
     rows = ", ".join(

@@ -1,9 +1,10 @@
-"""Walks as numbers that take little room: pairs of slots, numbered tests and numbered steps.
+"""Walks as compact integers: pairs of slots, numbered tests and numbered steps.
 
-Children stand side by side, so that slots are numbered by pairs: 2k and 2k + 1 are the pair k.
-What follows a slot is mostly a few pairs further on. Rows are compared as codes, the number of
-thresholds that a value exceeds; the tests of all codes are numbered through. Steps of two siblings
-depend on the same few counts: the forest has far fewer different pairs than pairs.
+Children are adjacent, so slots are numbered by pairs: 2k and 2k + 1 are pair k. The pair that
+follows a slot is usually only a few pairs ahead. Rows are compared by codes, the number of
+thresholds that a value exceeds, and the tests of all codes are numbered consecutively. The steps of
+two siblings depend on the same few counts, so a forest has far fewer distinct pairs of steps than
+pairs of slots.
 """
 
 from __future__ import annotations
@@ -18,33 +19,33 @@ from treerank.export._sql_streams import BASE
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
 Ints = NDArray[np.int64]
-FAR = BASE - 1  # what follows is further on than one digit can say
-SET_BITS = 6  # of a set, in one digit
+FAR = BASE - 1  # the next pair is farther away than one digit can express
+SET_BITS = 6  # bits of a set per digit
 MOST_DELTA = BASE**3 - 1
 
 
 @dataclass(frozen=True)
 class PackedWalks:
-    """Slots of a model as whole numbers of at least 0, in the order of the pairs."""
+    """Slots of a model as non-negative integers, in the order of the pairs."""
 
     walks: Walks
 
     @cached_property
     def starts(self) -> Ints:
-        """First slot of each pair; that of a root has no sibling."""
+        """First slot of each pair; a root has no sibling."""
         tests = self.walks.kind != END
         return np.unique(np.concatenate([self.walks.follows[tests], self.walks.roots]))
 
     @cached_property
     def slots(self) -> Ints:
-        """Slot of the walks at each place, -1 for what stands beside a root."""
+        """Slot of the walks at each place; -1 for the place beside a root."""
         slots = np.stack([self.starts, self.starts + 1], axis=1)
         slots[np.isin(self.starts, self.walks.roots), 1] = -1
         return slots.ravel()
 
     @cached_property
     def asks(self) -> NDArray[np.bool_]:
-        """Whether each place asks something."""
+        """Whether each place has a test."""
         return np.asarray((self.slots >= 0) & (self.walks.kind[self.slots] != END))
 
     @property
@@ -54,13 +55,13 @@ class PackedWalks:
 
     @cached_property
     def _pairs_on(self) -> tuple[Ints, Ints]:
-        """Pair that follows each asking place, and how far on it is."""
+        """Pair that follows each place with a test, and its distance."""
         follows = np.searchsorted(self.starts, self.walks.follows[self.slots[self.asks]])
         return follows, follows - np.flatnonzero(self.asks) // 2
 
     @property
     def hops(self) -> Ints:
-        """Pairs to go on from each place: 0 at an end, FAR where it is said apart."""
+        """Distance in pairs to the next pair: 0 at an end, FAR if it is stored in `far`."""
         _, distance = self._pairs_on
         hops = np.zeros(len(self.slots), dtype=np.int64)
         hops[self.asks] = np.where((distance < 1) | (distance >= FAR), FAR, distance)
@@ -68,7 +69,7 @@ class PackedWalks:
 
     @property
     def far(self) -> Ints:
-        """Pairs that follow where the hop is FAR."""
+        """Next pairs of the places whose hop is FAR."""
         follows, distance = self._pairs_on
         return follows[(distance < 1) | (distance >= FAR)]
 
@@ -87,7 +88,7 @@ class PackedWalks:
 
     @property
     def largest_cut(self) -> int:
-        """Cut of a threshold beyond all; numbers beyond it are those of sets."""
+        """Cut of an infinite threshold; larger numbers are those of sets."""
         return max((len(values) for values in self.thresholds.values()), default=0) + 1
 
     @cached_property
@@ -102,7 +103,7 @@ class PackedWalks:
 
     @cached_property
     def _cuts(self) -> Ints:
-        """Cut, or number of the set, of each asking place."""
+        """Cut, or number of the set, of each place with a test."""
         walks, slots = self.walks, self.slots[self.asks]
         cuts = np.empty(len(slots), dtype=np.int64)
         for j, values in self.thresholds.items():
@@ -116,24 +117,24 @@ class PackedWalks:
 
     @cached_property
     def _sets(self) -> tuple[NDArray[np.bool_], Ints]:
-        """Different sets, and the number of each of the model's sets among them."""
+        """Distinct sets, and the index of each of the model's sets among them."""
         found, number = np.unique(self.walks.members, axis=0, return_inverse=True)
         return found, np.asarray(number, dtype=np.int64).ravel()
 
     @property
     def different_sets(self) -> NDArray[np.bool_]:
-        """Codes that go left by each of the different sets."""
+        """Codes that go left, for each of the distinct sets."""
         return self._sets[0]
 
     @property
     def digits_of_a_set(self) -> int:
-        """Digits that the codes of a set take: a power of two."""
+        """Number of digits per set: a power of two."""
         _, codes = np.nonzero(self._sets[0])
         return 1 << int(codes.max(initial=0) // SET_BITS).bit_length()
 
     @property
     def members(self) -> Ints:
-        """Codes that go left by each of the different sets, as bits, the lowest code first."""
+        """Codes that go left, for each of the distinct sets, as bits with the lowest code first."""
         bits = self._sets[0][:, : self.digits_of_a_set * SET_BITS]
         beyond = self.digits_of_a_set * SET_BITS - bits.shape[1]
         digits = np.pad(bits, ((0, 0), (0, beyond))).reshape(-1, SET_BITS)
@@ -141,12 +142,12 @@ class PackedWalks:
 
     @property
     def has_sets(self) -> bool:
-        """Whether a test asks for levels."""
+        """Whether there is a test on levels."""
         return bool((self.walks.kind == IN_SET).any())
 
     @property
     def first_tests(self) -> Ints:
-        """Number of the first test of each code, and behind the last one of all."""
+        """Number of the first test of each code, and the total number of tests."""
         sizes = [
             len(self.different_sets)
             if missing == "set"
@@ -163,7 +164,7 @@ class PackedWalks:
 
     @cached_property
     def tests(self) -> Ints:
-        """Number of each asking place's test among those of all codes."""
+        """Test number of each place with a test, among the tests of all codes."""
         walks, slots = self.walks, self.slots[self.asks]
         place = {key: i for i, key in enumerate(self.codes)}
         of_kind = np.zeros((len(walks.names), 256), dtype=np.int64)
@@ -177,20 +178,21 @@ class PackedWalks:
 
 @dataclass(frozen=True)
 class PackedSteps:
-    """Steps of single precision: the number of each pair's, and the different pairs.
+    """Steps in single precision: the distinct pairs, and the index of each pair of slots.
 
-    A pair is two magnitudes, the bits of a float less those of the smallest, 0 for none. Sorted
-    by the first, its differences are small; where they are not, pairs that no one has fill in.
+    A pair has two magnitudes: the bits of a float minus `lowest`, and 0 for zero. The pairs are
+    sorted by the first magnitude, so its differences are small; large differences are bridged by
+    unused pairs.
     """
 
-    pairs: Ints  # number of each pair of slots
-    deltas: Ints  # of the first magnitude
-    seconds: Ints  # four times the second magnitude, and the two signs
-    lowest: int  # bits of the smallest magnitude, less 1
+    pairs: Ints  # index of each pair of slots
+    deltas: Ints  # differences of the first magnitude
+    seconds: Ints  # four times the second magnitude, plus the two signs
+    lowest: int  # bits of the smallest magnitude, minus 1
 
 
 def pack_steps(steps: NDArray[np.float32]) -> PackedSteps:
-    """Number the pairs of siblings' steps."""
+    """Number the distinct pairs of steps of siblings."""
     bits = np.ascontiguousarray(steps).view(np.uint32).astype(np.int64)
     sign, magnitude = bits >> 31, bits & 0x7FFFFFFF
     present = magnitude[magnitude > 0]

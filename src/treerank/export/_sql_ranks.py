@@ -1,8 +1,8 @@
 """Ranks of values among the thresholds of a model, in SQL.
 
-A CASE expression for each of a hundred thousand thresholds would take a database longer to read
-than all rows take to be scored. Thresholds are packed as the bits of doubles; values and thresholds
-are sorted together, and a value's rank is the number of thresholds before it.
+A CASE expression for each of a hundred thousand thresholds would take a database longer to parse
+than scoring all rows. Instead, thresholds are packed as the bits of doubles. Values and thresholds
+are sorted together, and the rank of a value is 1 plus the number of thresholds before it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ MANTISSA = 1 << 52  # of a double
 def rank_tables(
     thresholds: dict[int, NDArray[np.float64]], rows: str, words: Dialect, alias: Aliases
 ) -> tuple[list[str], str]:
-    """Common table expressions, and what to read values with their ranks from.
+    """Return common table expressions, and the table expression with values and their ranks.
 
-    The rank of `value_j` is `rank_j`, the thresholds of feature j that it exceeds and 1; NULL for
-    NULL.
+    The rank of `value_j` is `rank_j`: 1 plus the number of thresholds of feature j that it
+    exceeds; NULL for NULL.
     """
     if not thresholds:
         return [], rows
@@ -66,10 +66,10 @@ def rank_tables(
 def _threshold_tables(
     thresholds: dict[int, NDArray[np.float64]], name: str, words: Dialect, alias: Aliases
 ) -> list[str]:
-    """Thresholds of all features as doubles, to the bit."""
+    """Tables of the thresholds of all features as doubles, bitwise equal."""
     bits, span, scale = alias("threshold_bits"), alias("threshold_span"), alias("threshold_scale")
     every = np.concatenate(list(thresholds.values()))
-    magnitudes = np.abs(every).view(np.int64)  # less than 2^63: no sign
+    magnitudes = np.abs(every).view(np.int64)  # not negative, since the sign bit is 0
     exponents = np.unique(magnitudes // MANTISSA).tolist() or [0]
     scales = ", ".join(
         f"({e}, {MANTISSA if e else 0}, {words.digits(2.0 ** (max(e, 1) - 1075))})"
@@ -96,7 +96,7 @@ def _threshold_tables(
 
 
 def _bucket(thresholds: NDArray[np.float64], value: str, words: Dialect) -> str:
-    """Rank by the function that PostgreSQL has for it."""
+    """Rank by PostgreSQL's function width_bucket."""
     if not len(thresholds):
         return f"CASE WHEN {value} IS NOT NULL THEN 1 END"
     negative = ",".join(repr(-t) for t in thresholds[::-1].tolist())

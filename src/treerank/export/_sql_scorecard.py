@@ -1,4 +1,4 @@
-"""Grades and points in SQL: steps of the score, to the last double those of Python."""
+"""Grades and points in SQL: step functions of the score, exactly equal to those in Python."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def card_names(card: Scorecard | None) -> list[str]:
 
 
 def card_of_scores(card: Scorecard, scores: NDArray[np.float64], words: Dialect) -> list[list[str]]:
-    """Grade and points of some scores, written out."""
+    """Grade and points of the given scores, as SQL literals."""
     columns = []
     if card.grades_ is not None:
         columns.append([words.quote(name) for name in card.grades_.predict(scores)])
@@ -43,7 +43,7 @@ def card_columns(card: Scorecard | None, score: str, words: Dialect) -> list[str
 
 
 def _steps(score: str, cuts: Any, values: list[str], words: Dialect) -> str:
-    """Write the value of a score: that of the highest cut which it reaches."""
+    """Expression for a step function: the value of the highest cut that the score reaches."""
     if len(cuts) == 0:
         return values[0]
     cases = [

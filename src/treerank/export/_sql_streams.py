@@ -1,8 +1,8 @@
-"""Whole numbers as text that a database reads back: a model of a million nodes in few megabytes.
+"""Integers as text that a database decodes: a model of a million nodes takes a few megabytes.
 
-A list of numbers in decimal digits takes six to nine bytes for each, and every database parses
-it slowly. Here each number has the same few characters, digits to a base of 77: letters, digits
-and marks that mean nothing to a database, to a driver's parameters or to a template.
+A list of decimal numbers takes six to nine bytes per number, and every database parses it slowly.
+Here each number has the same few characters, digits to base 77: letters, digits and symbols that
+have no special meaning to a database, to the parameters of a driver or to a template.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LETTERS = np.frombuffer(ALPHABET.encode(), dtype=np.uint8)
 
 
 def width_of(numbers: NDArray[Any]) -> int:
-    """Characters that the largest of the numbers takes."""
+    """Number of characters of the largest number."""
     largest, width = int(numbers.max(initial=0)), 1
     while BASE**width <= largest:
         width += 1
@@ -28,7 +28,7 @@ def width_of(numbers: NDArray[Any]) -> int:
 
 
 def encode(numbers: NDArray[Any], width: int) -> str:
-    """Write whole numbers of at least 0, the highest digit first."""
+    """Encode non-negative integers, the highest digit first."""
     rest = np.asarray(numbers, dtype=np.int64)
     digits = np.empty((len(rest), width), dtype=np.uint8)
     for k in range(width - 1, -1, -1):
@@ -38,7 +38,7 @@ def encode(numbers: NDArray[Any], width: int) -> str:
 
 
 def stream(name: str, numbers: NDArray[Any], words: Dialect) -> str:
-    """Write numbers as a common table expression of their places, from 0, and the numbers."""
+    """Write numbers as a common table expression with their positions, from 0, and values."""
     width = width_of(numbers)
     text = encode(numbers, width)
     read = _READERS[words](text, width, len(numbers))

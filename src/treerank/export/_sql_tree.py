@@ -26,8 +26,8 @@ def tree_query(
 ) -> str:
     """Write the query for a TreeRank or LeafRank.
 
-    The table is read under an alias and nothing is computed beside its columns, so that whatever
-    they are called, none is taken for one of the query's own.
+    The table is read under an alias, and nothing is computed next to its columns, so that none of
+    them can be confused with a column of the query itself, whatever its name.
     """
     source, strata = alias("source"), alias("strata")
     case = _Cases(model, walks, Columns(walks, words, source)).stratum_of_row()
@@ -65,17 +65,17 @@ def strata_table(
 
 
 def nesting(tree: RankTree) -> int:
-    """CASE expressions that stand inside one another in the query of a tree."""
+    """Nesting depth of the CASE expressions in the query of a tree."""
     below = _depths(tree.tests["left"], tree.tests["right"])
     splits = tree.cells[tree.is_split]
-    # A single test is a condition; several are a CASE inside it.
+    # A single test is a plain condition; several tests are a CASE inside the condition.
     inner = below[splits["first_test"]]
     deepest = splits["depth"] + 1 + np.where(inner > 1, inner, 0)
     return int(deepest.max(initial=0))
 
 
 def _depths(left: NDArray[np.int32], right: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Levels of tests below each node; children come after their parents."""
+    """Levels of tests below each node. Children come after their parents."""
     depth = np.zeros(len(left), dtype=np.int64)
     for node in np.flatnonzero(left >= 0)[::-1]:
         depth[node] = 1 + max(depth[left[node]], depth[right[node]])
@@ -87,7 +87,7 @@ class _Cases:
 
     A split by several tests is a CASE of its own that gives 1 for the better side, so that the
     length of the query grows with the number of tests and not with the number of paths. Children
-    come after their parents in the arrays: written from the end, each finds its parts there.
+    come after their parents in the arrays, which are therefore processed from the end.
     """
 
     def __init__(self, model: TreeRanker, walks: Walks, columns: Columns) -> None:
@@ -99,7 +99,7 @@ class _Cases:
         self.members = bits.astype(bool)
 
     def stratum_of_row(self) -> str:
-        """Stratum of a row."""
+        """Expression for the stratum of a row."""
         said: dict[int, str] = {}
         for cell in range(self.tree.n_cells - 1, -1, -1):
             record = self.tree.cells[cell]
@@ -114,7 +114,7 @@ class _Cases:
         return said[0]
 
     def split(self, record: Any) -> tuple[str, bool]:
-        """What a split asks, and whether yes means the worse child."""
+        """Condition of a split, and whether true means the worse child."""
         test = self.tree.tests[record["first_test"]]
         ends = [self.tree.tests[test[side]] for side in ("left", "right")]
         if all(end["left"] < 0 for end in ends):  # a single test
@@ -123,7 +123,7 @@ class _Cases:
         return f"{self.side(int(record['first_test']), int(record['last_test']))} = 1", False
 
     def side(self, first: int, last: int) -> str:
-        """Give 1 where a row goes to the better child."""
+        """Expression that is 1 if a row goes to the better child, otherwise 0."""
         said: dict[int, str] = {}
         for number in range(last - 1, first - 1, -1):
             test = self.tree.tests[number]
@@ -138,7 +138,7 @@ class _Cases:
         return said[first]
 
     def condition(self, test: Any) -> tuple[str, bool]:
-        """What a test asks, and whether yes means right."""
+        """Condition of a test, and whether true means right."""
         feature, cut = int(test["feature"]), int(test["cut"])
         if test["categorical"]:
             return self.columns.in_set(feature, self.members[cut])

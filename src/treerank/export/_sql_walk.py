@@ -1,4 +1,4 @@
-"""The walk of all rows down all trees: a recursive query; one that has ended is at slot NULL."""
+"""A recursive query in which all rows walk down all trees. Ended walks have slot NULL."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from treerank.export._sql_streams import stream
 from treerank.export._sql_words import DIALECTS, Aliases, Dialect
 from treerank.export._walks import Walks
 
-WORD_DIGITS = 10  # of a set, in one whole number of 60 bits
+WORD_DIGITS = 10  # digits of a set per integer, which has 60 bits
 WORD_BITS = WORD_DIGITS * SET_BITS
 
 
 def walk_tables(
     walks: Walks, packed: PackedWalks, words: Dialect, alias: Aliases, names: WalkNames
 ) -> list[str]:
-    """Common table expressions from the tables of slots and of codes to the walk."""
+    """Common table expressions for the walk, given those of slots and codes."""
     roots = ", ".join(f"({t}, {slot})" for t, slot in enumerate(packed.roots.tolist()))
     parts = [f"{names.root}(tree, slot) AS (VALUES {roots})"]
     kind = words.integer if walks.target is not None else words.single
@@ -26,14 +26,14 @@ def walk_tables(
 
 
 def mask_columns(packed: PackedWalks, words: Dialect) -> list[str]:
-    """Columns of a slot that hold the set it asks for, as bits; PostgreSQL has an array of them."""
+    """Columns of a slot with the bits of its set; none in PostgreSQL, which uses an array."""
     if not packed.has_sets or words is DIALECTS["postgresql"]:
         return []
     return [f"mask_{k}" for k in range(-(-packed.digits_of_a_set // WORD_DIGITS))]
 
 
 def mask_tables(packed: PackedWalks, words: Dialect, bits: str, mask: str) -> list[str]:
-    """Sets of codes by the number of their cut, 60 codes in each column, the lowest bit first."""
+    """Tables of the sets by cut number, with 60 codes in each column, the lowest bit first."""
     size = packed.digits_of_a_set
     digit = f"(place & {size - 1})"
     columns = mask_columns(packed, words)
@@ -53,7 +53,7 @@ def mask_tables(packed: PackedWalks, words: Dialect, bits: str, mask: str) -> li
 
 @dataclass(frozen=True)
 class WalkNames:
-    """Names of the tables, and of what is added up."""
+    """Names of the tables, and of the totals."""
 
     numbered: str
     coded: str
@@ -64,7 +64,7 @@ class WalkNames:
 
 
 def _by_joins(packed: PackedWalks, words: Dialect, names: WalkNames, kind: str) -> str:
-    """Write the walk as joins, for databases that keep the index of a joined table."""
+    """Write the walk with joins, for databases that keep the index of a joined table."""
     node, walk, coded = names.node, names.walk, names.coded
     code = _code_at(packed, f"{node}.place", coded, words)
     right = f"CASE WHEN {code} > {node}.cut THEN 1 ELSE 0 END"
@@ -93,7 +93,7 @@ def _by_joins(packed: PackedWalks, words: Dialect, names: WalkNames, kind: str) 
 
 
 def _code_at(packed: PackedWalks, place: str, coded: str, words: Dialect) -> str:
-    """Code that a test asks for."""
+    """Expression for the code that a test uses."""
     if words is not DIALECTS["sqlite"]:
         return f"{coded}.codes[{place} + 1]"
     cases = [f"WHEN {i} THEN {coded}.code_{i}" for i in range(len(packed.codes))]
@@ -103,10 +103,10 @@ def _code_at(packed: PackedWalks, place: str, coded: str, words: Dialect) -> str
 def _by_arrays(
     walks: Walks, packed: PackedWalks, names: WalkNames, alias: Aliases, kind: str
 ) -> list[str]:
-    """Write the walk by arrays, for PostgreSQL, which would hash a joined table at every step."""
+    """Write the walk with arrays, for PostgreSQL, which would hash a joined table at every step."""
     arrays, asked = alias("arrays"), alias("asked")
     columns = ["place", "cut", "first", *names.totals]
-    # An array with NULL in it is searched from its start.
+    # PostgreSQL scans an array that contains NULL from its start.
     collected = ", ".join(f"array_agg(COALESCE({name}, -1) ORDER BY slot)" for name in columns)
     parts = [
         f"{arrays}({', '.join(columns)}) AS MATERIALIZED (\n"
@@ -124,7 +124,7 @@ def _by_arrays(
             f"{sets}(digits) AS MATERIALIZED (\n"
             f"  SELECT array_agg(number::integer ORDER BY place) FROM {bits}\n)",
         ]
-        # A digit has six codes; beyond the last one no code is in any set.
+        # A digit has six codes. Codes beyond the last digit are in no set.
         code = "codes[place + 1]"
         at = f"(cut - {packed.largest_cut + 1}) * {size} + {code} / {SET_BITS} + 1"
         bit = f"((SELECT digits FROM {sets})[{at}] >> ({code} % {SET_BITS})) & 1"

@@ -1,4 +1,4 @@
-"""What differs between the dialects, and what can be asked of a column."""
+"""SQL dialects, and expressions for columns and tests on them."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from treerank.export._walks import Walks, level_kind, members_of
 
 @dataclass(frozen=True)
 class Dialect:
-    """Words of one database.
+    """Keywords and properties of one database.
 
     Parameters
     ----------
     double, single, integer, bigint : str
-        Types.
+        Names of types.
     cast : str
-        How a column is given a type.
+        Template for casting a column to a type.
     number : str
-        How a double is written so that it is read back to the bit; ``{}`` stands for its digits.
+        Template for a double that is parsed exactly; ``{}`` stands for its digits.
     nan : str
-        The double NaN; empty where NULL takes its place.
+        The double NaN; empty if NULL is used instead.
     true, false : str
     boolean : str
     text : str
-        How a text column is compared byte by byte; ``{}`` stands for the column.
+        Template for a text column that is compared byte by byte; ``{}`` stands for the column.
     ordered_sum : bool
-        Whether a sum can be told the order of its terms.
+        Whether the order of summation can be specified.
     max_nesting : int
-        CASE expressions that may stand inside one another; with room to spare.
+        Number of CASE expressions that may be nested, with a safety margin.
     longest_name : int or None
-        Bytes of a name that count.
+        Number of significant bytes in a name.
     any_case : bool
-        Whether names that differ in upper and lower case alone are the same.
+        Whether names are case-insensitive.
     least, greatest : str
-        The function that gives the least, or greatest, of several numbers.
+        Functions for the smallest, or largest, of several numbers.
     """
 
     double: str
@@ -68,17 +68,17 @@ class Dialect:
         return '"' + name.replace('"', '""') + '"'
 
     def folded(self, name: str) -> str:
-        """Return what names have in common that the database takes for the same."""
+        """Return a normal form, equal for names that the database treats as the same."""
         name = "".join(c.lower() if c.isascii() else c for c in name) if self.any_case else name
         return name.encode(errors="replace")[: self.longest_name].decode(errors="ignore")
 
     def table(self, name: str) -> str:
-        """Quote the name of a table, which may have a schema before it."""
+        """Quote the name of a table, which may include a schema."""
         return ".".join(self.name(part) for part in name.split("."))
 
     @staticmethod
     def quote(text: str) -> str:
-        """Quote a text."""
+        """Quote a string."""
         if "\0" in text:
             raise ValueError(f"Got the level {text!r}; expected text without a zero character.")
         return "'" + text.replace("'", "''") + "'"
@@ -119,21 +119,21 @@ DIALECTS = {
 
 
 class Aliases:
-    """Names for the tables of the query itself: none is that of a table or column it reads."""
+    """Names for the tables of the query itself, different from all tables and columns it reads."""
 
     def __init__(self, words: Dialect, table: str, columns: Iterable[str]) -> None:
         self.words = words
         self.taken = {words.folded(name) for name in (*table.split("."), *columns)}
 
     def __call__(self, name: str) -> str:
-        """Return the name, made longer as long as it is taken."""
+        """Return the name, extended until it is not taken."""
         while self.words.folded(name) in self.taken:
             name += "_"
         return name
 
 
 def check_names(walks: Walks, words: Dialect) -> None:
-    """Refuse columns whose names the database cannot distinguish."""
+    """Raise if the database cannot distinguish the names of two columns."""
     seen: dict[str, str] = {}
     for name in (walks.names[j] for j in walks.used_features.tolist()):
         other = seen.setdefault(words.folded(name), name)
@@ -148,7 +148,7 @@ def check_names(walks: Walks, words: Dialect) -> None:
 def check_returned(
     columns: list[str], classes: Any, words: Dialect, more: Iterable[str] = ()
 ) -> None:
-    """Refuse columns to return that have the names of what the model adds."""
+    """Raise if a column to return has the name of a column that the model adds."""
     added = {words.folded(name) for name in ("stratum", "score", *_probabilities(classes), *more)}
     for column in columns:
         if words.folded(column) in added:
@@ -159,7 +159,7 @@ def check_returned(
 
 
 def probability_names(classes: Any, words: Dialect) -> list[str]:
-    """Columns of the class probabilities: of the last of two classes, or of every one."""
+    """Names of the probability columns: for the last of two classes, or for each of several."""
     names = _probabilities(classes)
     return names if len(names) == 1 else [words.name(name) for name in names]
 
@@ -171,13 +171,13 @@ def _probabilities(classes: Any) -> list[str]:
 
 
 class Columns:
-    """Columns of the table as the model sees them, and tests on them."""
+    """Expressions for the columns of the table as used by the model, and for tests on them."""
 
     def __init__(self, walks: Walks, words: Dialect, source: str) -> None:
         self.walks, self.words, self.source = walks, words, source
 
     def plain(self, feature: int) -> str:
-        """Return the column with the type that the model compares it in."""
+        """Return the column, cast to the type in which the model compares it."""
         words, binning = self.words, self.walks.binning
         name = f"{self.source}.{words.name(self.walks.names[feature])}"
         levels = binning.levels[feature]
@@ -187,15 +187,15 @@ class Columns:
         return words.cast.format(name, words.boolean if kind == "boolean" else words.double)
 
     def number(self, feature: int) -> str:
-        """Return a number column with NULL for NaN."""
+        """Return a numeric column with NULL for NaN."""
         column = self.plain(feature)
         return f"NULLIF({column}, {self.words.nan})" if self.words.nan else column
 
     def at_most(self, feature: int, threshold: float, missing_left: bool) -> tuple[str, bool]:
-        """Whether a row goes left by a number, and whether the answer is turned round.
+        """Condition for going left by a number, and whether it is negated.
 
-        NULL counts as no, so that where missing values go left the question is who goes right.
-        NaN is the largest number to a database.
+        NULL counts as false, so if missing values go left, the condition is for going right. NaN
+        is the largest number in a database.
         """
         column = self.plain(feature)
         known = f"{column} < {self.words.nan}" if self.words.nan else f"{column} IS NOT NULL"
@@ -208,10 +208,10 @@ class Columns:
         return (f"{above} AND {known}" if self.words.nan else above), True
 
     def in_set(self, feature: int, left: Any) -> tuple[str, bool]:
-        """Whether a row goes left by a category, and whether the answer is turned round.
+        """Condition for going left by a category, and whether it is negated.
 
-        Missing and unknown levels have code 0. Where that goes left, the levels that go right
-        are listed: whatever is not among them goes left.
+        Missing and unknown levels have code 0. If code 0 goes left, the condition lists the levels
+        that go right, and any other value goes left.
         """
         levels = self.walks.binning.levels[feature]
         assert levels is not None
@@ -228,7 +228,7 @@ class Columns:
         return f"{self.plain(feature)} IN ({', '.join(listed)})", turned
 
     def code(self, feature: int) -> str:
-        """Code of a category as a number, 0 for missing and unknown levels."""
+        """Expression for the code of a category; 0 for missing and unknown levels."""
         levels = self.walks.binning.levels[feature]
         assert levels is not None
         kind = level_kind(levels, self.walks.names[feature])

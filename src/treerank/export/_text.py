@@ -1,4 +1,4 @@
-"""A ranking tree in words."""
+"""A ranking tree as text."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from treerank.scoring._scorecard import Scorecard, unwrap
 
 
 def to_text(model: FittedClassifier) -> str:
-    """Describe a ranking tree in words: its strata, best first, each with its rule.
+    """Describe a ranking tree as text: its strata, best first, each with its rule.
 
     Parameters
     ----------
     model : TreeRank or LeafRank
-        Fitted, with LeafRank as the splitter; in a :class:`treerank.scoring.Scorecard`, its grades
-        come first.
+        Fitted, with LeafRank as the splitter. If it is in a :class:`treerank.scoring.Scorecard`,
+        the text starts with the grades.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def to_text(model: FittedClassifier) -> str:
 
 
 def _grade_lines(card: Scorecard) -> list[str]:
-    """Grades, best first, each with its points, its share of events and its rule."""
+    """Lines for the grades, best first, each with its points, share of events and rule."""
     table = card.columns()
     last = card.classes_[-1]
     shares = table["event_rate" if len(card.classes_) == 2 else f"share_{last}"]

@@ -1,4 +1,4 @@
-"""What every export starts from: the walks of a fitted model, as plain columns."""
+"""The common source of all exports: the walks of a fitted model, as plain columns."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MANY_TREES = RankingForest | BoostedTreeRank
 
 @dataclass(frozen=True)
 class Walks:
-    """Trees as slots, numbered through; a walk starts at each of `roots`.
+    """Trees as slots that are numbered consecutively; a walk starts at each of `roots`.
 
-    A slot asks whether its feature is at most `threshold` (missing values answer yes if the
-    kind is MISSING_GOES_LEFT), or whether its code is in a set. It leads to slot `follows`, or
-    to the one after it if the answer is no; the end of a walk leads to itself. Arriving at a
-    slot adds `step`. The score is the sum over the trees, divided by `divisor`, less `offset`;
-    the means of `layers` are the shares above each class but the last, where a forest has more
-    than two.
+    A slot tests whether its feature is at most `threshold` (true for missing values if the kind
+    is MISSING_GOES_LEFT), or whether its code is in a set. If so, the next slot is `follows`,
+    otherwise the one after that; the end of a walk leads to itself. `step` is added on arrival
+    at a slot. The score is the sum over the trees, divided by `divisor`, minus `offset`. For a
+    forest with more than two classes, the means of `layers` are the shares above each class but
+    the last.
     """
 
     names: list[str]
@@ -48,9 +48,9 @@ class Walks:
     set_of: Ints  # -1 for a number
     members: NDArray[np.bool_]  # sets x codes
     step: NDArray[Any]  # float32 in a forest, which adds in single precision
-    divisor: float  # the number of trees; 1 for those that are added up
+    divisor: float  # the number of trees; 1 if they are summed (boosting)
     offset: float
-    target: NDArray[np.int32] | None  # of a tree: the stratum at the end of a walk
+    target: NDArray[np.int32] | None  # for a tree: the stratum at the end of a walk
     layers: NDArray[np.float32]  # cuts x slots; none for two classes, ranks, or one tree
 
     @property
@@ -65,7 +65,7 @@ class Walks:
 
     @cached_property
     def depth(self) -> int:
-        """Steps of the longest walk."""
+        """Length of the longest walk."""
         at, steps = self.roots, 0
         while True:
             at = at[self.kind[at] != END]
@@ -76,7 +76,7 @@ class Walks:
 
 
 def check_exportable(model: FittedClassifier) -> None:
-    """Refuse what is no fitted tree or forest of LeafRank tests."""
+    """Raise unless the model is a fitted tree, forest or boosted model of LeafRank tests."""
     if isinstance(model, TreeRanker | MANY_TREES):
         check_is_fitted(model, "classes_")
     is_tree = isinstance(getattr(model, "tree_", None), RankTree)
@@ -88,7 +88,7 @@ def check_exportable(model: FittedClassifier) -> None:
 
 
 def walks_of(model: Any) -> Walks:
-    """Walks of a tree or of many."""
+    """Return the walks of a tree, a forest or boosted trees."""
     check_exportable(model)
     if isinstance(model, BoostedTreeRank):
         return _walks_of_boosted(model)
@@ -96,7 +96,7 @@ def walks_of(model: Any) -> Walks:
 
 
 def feature_names(model: Any) -> list[str]:
-    """Names of the columns, x0, x1, … where there are none."""
+    """Return the names of the columns; x0, x1, … if there are none."""
     if isinstance(model, TreeRanker):
         rules: Any = model.partition_._rules
         return list(rules.names)
@@ -159,7 +159,7 @@ def _walks(
     kind = packed["kind"]
     sizes = np.diff(trees.starts)
     start = np.repeat(trees.starts[:-1], sizes)
-    # Where only the end of a walk counts, what lies before it adds nothing.
+    # If only the end of a walk counts, the steps before it add nothing.
     counts = (kind == END) | np.repeat(trees.at_end == 0, sizes)
     feature = packed["feature"].astype(np.int64)
     bits = np.unpackbits(packed["category_sets"].view(np.uint8), axis=1, bitorder="little")
@@ -188,7 +188,7 @@ def _walks(
 
 
 def _thresholds(binning: Binning, kind: NDArray[np.uint8], feature: Ints, cut: Ints) -> Floats:
-    """Value up to which a row goes left: infinite where a cut separates missing values."""
+    """Largest value that goes left; infinite if a cut separates missing from known values."""
     size = np.array([len(t) for t in binning.thresholds], dtype=np.int64)
     start = np.cumsum(size) - size
     every = np.concatenate([*binning.thresholds, np.zeros(1)])
@@ -199,7 +199,7 @@ def _thresholds(binning: Binning, kind: NDArray[np.uint8], feature: Ints, cut: I
 
 
 def level_kind(levels: list[Any], name: str) -> str:
-    """Whether levels are text, booleans or numbers; a mixture cannot be exported."""
+    """Whether levels are text, booleans or numbers; raise if text is mixed with others."""
     members = [m for level in levels for m in members_of(level)]
     odd = next((m for m in members if isinstance(m, tuple)), None)
     if odd is not None:
@@ -222,7 +222,7 @@ def level_kind(levels: list[Any], name: str) -> str:
 
 
 def members_of(level: Any) -> tuple[Any, ...]:
-    """Levels that share a code."""
+    """Return the levels that share the code of a level."""
     return level if isinstance(level, SharedLevels) else (level,)
 
 

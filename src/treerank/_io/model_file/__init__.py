@@ -1,4 +1,4 @@
-"""Model files: fitted estimators as JSON, or as a zip of JSON and raw arrays; no code in them."""
+"""Model files: fitted estimators as JSON, or as a zip of JSON and raw arrays, without code."""
 
 from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._files import load, save

@@ -1,4 +1,4 @@
-"""The rivals of `treerank.baselines` in a file."""
+"""Store the estimators of `treerank.baselines` in model files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treerank.baselines._ranknet import Network
 from treerank.baselines._regression_tree import RegressionTree
 from treerank.baselines._stumps import StumpSum
 
-# --- the parts that the rivals are made of; each is checked against the number of features ---
+# --- parts of these estimators; each is checked against the number of features ---
 
 
 def _pack_scaler(scaler: Any) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _unpack_trees(node: Node, n: int) -> list[RegressionTree]:
     sizes = fields["sizes"].array("<i8", (None,), low=1, high=2**40)
     total = sum(sizes.tolist())
     columns = {name: fields[name].array(dtype, (total,)) for name, dtype in TREE.items()}
-    # Walks take as many steps as the tree is deep: more than it has nodes would be a trap.
+    # Walks take as many steps as the depth says, so a huge depth would make them very slow.
     depth = fields["depth"].array("<i8", sizes.shape, low=0)
     if (depth >= sizes).any():
         raise fields["depth"].error("depths below the numbers of nodes")
@@ -120,7 +120,7 @@ def _unpack_trees(node: Node, n: int) -> list[RegressionTree]:
     return trees
 
 
-# --- plain numbers and lists of numbers ---
+# --- numbers and lists of numbers ---
 
 
 def _pack_float(value: Any) -> float:
@@ -174,7 +174,7 @@ PARTS: dict[str, dict[str, Part]] = {
 
 
 def pack_rival(model: Any) -> dict[str, Any]:
-    """Everything that `fit` has set."""
+    """Return everything that `fit` has set."""
     parts = PARTS[type(model).__name__]
     return {
         "features": pack_names(model),
@@ -186,7 +186,7 @@ def pack_rival(model: Any) -> dict[str, Any]:
 
 
 def unpack_rival(node: Node, model: Any) -> None:
-    """Set on an estimator what `fit` would have set."""
+    """Restore the attributes that `fit` had set."""
     parts = PARTS[type(model).__name__]
     fields = node.fields("features", "classes", "offset", "cut_offs", *parts)
     n_features = len(unpack_names(fields["features"], model))
@@ -196,6 +196,6 @@ def unpack_rival(node: Node, model: Any) -> None:
     model.cut_offs_ = fields["cut_offs"].array("<f8", (len(model.classes_) - 1,))
     if (np.diff(model.cut_offs_) < 0).any():
         raise fields["cut_offs"].error("cut-offs that ascend")
-    model._check_parameters()  # some of them are part of the score
+    model._check_parameters()  # some of them affect the score
     for name, (_, unpack) in parts.items():
         setattr(model, f"{name}_", unpack(fields[name], n_features))

@@ -1,4 +1,4 @@
-"""BoostedTreeRank in a file."""
+"""Store BoostedTreeRank in model files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_BAGS = 2**31 - 1
 
 
 def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
-    """Everything that `fit` has set."""
+    """Return everything that `fit` has set."""
     packed = {
         "features": pack_names(model),
         "binning": pack_binning(model._binning),
@@ -40,7 +40,7 @@ def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
 
 
 def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
-    """Set on an estimator what `fit` would have set."""
+    """Restore the attributes that `fit` had set."""
     fields = node.fields(
         "features", "binning", "classes", "loss", "start", "trees", "slopes", "intercepts",
         "importances", "validation_scores", optional=["plan", "bags"],
@@ -56,19 +56,19 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
         model._trees = unpack_trees(fields["trees"], model._binning, None)
     model.n_bags_ = _unpack_bags(fields, model)
     model.n_estimators_ = 0 if model._trees is None else -(-model._trees.n_trees // model.n_bags_)
-    # Probabilities must rise with the score.
+    # Slopes are not negative: probabilities must not fall as the score rises.
     model._slopes = fields["slopes"].array("<f8", (n_cuts,), low=0.0)
     model._intercepts = fields["intercepts"].array("<f8", (n_cuts,))
     model.feature_importances_ = fields["importances"].array("<f8", (n_features,), low=0.0)
     if not fields["validation_scores"].is_null:
         scores = fields["validation_scores"].array("<f8", (None,), low=0.0, high=1.0)
         model.validation_scores_ = scores
-    if "plan" in fields and not fields["plan"].is_null:  # files of 0.1.0 do not say
+    if "plan" in fields and not fields["plan"].is_null:  # not written by version 0.1.0
         model.plan_ = _unpack_choice(fields["plan"])
 
 
 def _unpack_bags(fields: dict[str, Node], model: BoostedTreeRank) -> int:
-    """Number of bags; older files have it as a parameter alone."""
+    """Number of bags. Older files store it as a parameter only."""
     if "bags" in fields:
         return fields["bags"].integer(1, MOST_BAGS)
     return 1 if isinstance(model.n_bags, str) else model.n_bags
@@ -102,7 +102,7 @@ def _unpack_choice(node: Node) -> BoostingChoice:
 
 
 def _unpack_top_losses(node: Node) -> dict[str, float]:
-    """Of each loss that was tried with a focus."""
+    """Held-out loss at the top for each loss that was tried with a focus."""
     fields = node.fields(optional=list(LOSS_NAMES))
     return {loss: item.number(0.0) for loss, item in fields.items()}
 

@@ -1,8 +1,8 @@
 """The two containers of a model: one JSON text, or a zip of JSON and raw arrays.
 
-Reading trusts nothing: sizes are compared before anything is read or unpacked, the nesting of
-the JSON is measured before it is parsed, and a zip must be plain: no encryption, no second copy
-of a name, no 64-bit extension, and members that cannot have grown more than deflate allows.
+Files are not trusted: sizes are checked before anything is read or unpacked, the nesting of the
+JSON is measured before it is parsed, and a zip must be plain, without encryption, duplicate
+names, 64-bit extensions, or members that claim to unpack to more than deflate allows.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from treerank._io.model_file._nodes import Node, format_not_finite
 
 Array = NDArray[Any]
 
-# Arrays above this many bytes in all make the file a zip; there, arrays above this many values
-# are members of their own.
+# If all arrays together exceed this many bytes, the file is a zip. In a zip, each array with more
+# than this many values is a member of its own.
 MOST_JSON_BYTES = 200_000
 MOST_INLINE_VALUES = 64
 DOCUMENT = "model.json"
 MAX_DEPTH = 32  # of nested lists and objects
-MAX_MEMBERS = 65_000  # some for each feature; a zip that is not a 64-bit one has up to 65,535
+MAX_MEMBERS = 65_000  # there may be some per feature; a zip without ZIP64 has up to 65,535
 MAX_DIRECTORY = 128 * MAX_MEMBERS  # bytes
-# A parsed JSON text takes up to this many times its own bytes.
+# Parsed JSON takes up to this many times the bytes of its text.
 JSON_GROWTH = 32
-# No stream of deflate grows more when it is read.
+# Largest ratio by which a deflate stream can expand.
 DEFLATE_RATIO = 1_032
 END_RECORD = 22  # bytes that end a zip without a comment
 ZIP64_LOCATOR = 20
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
-SCAN_BYTES = 1 << 20  # of JSON whose nesting is measured at once
+EPOCH = (1980, 1, 1, 0, 0, 0)  # constant, so that the same model gives the same bytes
+SCAN_BYTES = 1 << 20  # bytes of JSON whose nesting is measured at once
 STRING_OR_NUMBERS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|\[[^\[\]{}"]*\]')
 
 
@@ -50,14 +50,14 @@ STRING_OR_NUMBERS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|\[[^\[\]{}"]*\]')
 
 
 def write_container(path: str | os.PathLike[str], document: dict[str, Any], zipped: bool) -> None:
-    """Write the document; its arrays become lists, or members of a zip."""
+    """Write the document. Its arrays become lists, or members of a zip."""
     arrays = list(_arrays(document))
     zipped = zipped or sum(array.nbytes for array in arrays) > MOST_JSON_BYTES
     members: dict[str, Array] = {}
     plain = _plain(document, "", _most_inline(arrays) if zipped else math.inf, members)
     try:
         raw = _text(plain, zipped, ascii_only=False).encode()
-    except UnicodeEncodeError:  # half a character, which JSON can only escape
+    except UnicodeEncodeError:  # a lone surrogate, which must be escaped in JSON
         raw = _text(plain, zipped, ascii_only=True).encode()
     if not zipped:
         Path(path).write_bytes(raw + b"\n")
@@ -76,14 +76,14 @@ def _member(name: str) -> zipfile.ZipInfo:
 
 
 def _text(plain: Any, zipped: bool, ascii_only: bool) -> str:
-    """JSON; on its own with a list of numbers to a line, so that a person can read it."""
+    """Return JSON. Outside a zip it is readable: indented, with each list of numbers on a line."""
     indent = None if zipped else 1
     text = json.dumps(plain, allow_nan=False, ensure_ascii=ascii_only, indent=indent)
     return text if zipped else STRING_OR_NUMBERS.sub(_on_one_line, text)
 
 
 def _on_one_line(match: re.Match[str]) -> str:
-    """Put a list of numbers on one line; text stays as it is, brackets and blanks included."""
+    """Put a list of numbers on one line. Strings stay as they are, even with brackets in them."""
     return match[0] if match[0].startswith('"') else " ".join(match[0].split())
 
 
@@ -96,16 +96,16 @@ def _arrays(value: Any) -> Iterator[Array]:
 
 
 def _most_inline(arrays: list[Array]) -> int:
-    """Number of values up to which an array of a zip stands in the document.
+    """Number of values up to which an array of a zip is stored in the document.
 
-    No more than `MAX_MEMBERS` are larger, the document being one of them.
+    Chosen so that the zip has at most `MAX_MEMBERS` members, including the document.
     """
     sizes = sorted((array.size for array in arrays), reverse=True)
     return max([MOST_INLINE_VALUES, *sizes[MAX_MEMBERS - 1 : MAX_MEMBERS]])
 
 
 def _plain(value: Any, path: str, most_inline: float, members: dict[str, Array]) -> Any:
-    """Replace arrays by objects of JSON; collect those that become members."""
+    """Replace arrays by JSON objects; collect the arrays that become members."""
     if isinstance(value, dict):
         return {
             k: _plain(v, f"{path}.{k}" if path else k, most_inline, members)
@@ -131,7 +131,7 @@ def _plain(value: Any, path: str, most_inline: float, members: dict[str, Array])
 
 
 def read_container(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) -> Node:
-    """Open a file and parse its document; arrays are read while the stack is open."""
+    """Open a file and parse its document. Arrays can be read while the stack is open."""
     about = Path(path).stat()
     if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode)):
         raise ModelFileError("Got a device, a pipe or a socket; expected a file.")
@@ -177,10 +177,10 @@ def _parse(raw: bytes) -> Any:
 
 
 def _depth(raw: bytes) -> int:
-    """How deep lists and objects are nested, in one pass that no text can slow down.
+    """Nesting depth of lists and objects, in one pass whose time is linear for any text.
 
-    Up to the first fault of the JSON, where its parser stops, this is right: within strings
-    every other backslash of a run escapes, and what a backslash escapes ends no string.
+    Correct up to the first syntax error, where the parser stops: within strings, every other
+    backslash of a run escapes the next character, and an escaped quote does not end the string.
     """
     signs = np.frombuffer(raw.replace(rb"\\", b"").replace(rb"\"", b""), dtype=np.uint8)
     deepest = depth = quotes = 0
@@ -205,7 +205,7 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-# What zipfile raises when it meets a damaged file.
+# Exceptions that zipfile raises on damaged files.
 ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError,
     ValueError, KeyError, IndexError, OverflowError,
@@ -230,7 +230,7 @@ def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) ->
             raise ModelFileError(f"Got no unread member {name!r} of {expected:,} bytes in the zip.")
         try:
             data = _read(archive, infos, name)
-            del infos[name]  # once only, so that memory stays within the limit
+            del infos[name]  # each member is read once, so that memory stays within the limit
             return np.frombuffer(data, dtype=dtype).reshape(shape)
         except ModelFileError:
             raise
@@ -241,7 +241,7 @@ def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) ->
 
 
 def _check_end(path: str | os.PathLike[str]) -> None:
-    """Refuse a directory that would take more memory than a model's: before it is read."""
+    """Check the end of a zip, and that its directory is not oversized, before that is read."""
     with Path(path).open("rb") as file:
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - END_RECORD - ZIP64_LOCATOR))
@@ -279,7 +279,7 @@ def _check_members(archive: zipfile.ZipFile, max_bytes: int) -> dict[str, zipfil
 
 
 def _read(archive: zipfile.ZipFile, infos: dict[str, zipfile.ZipInfo], name: str) -> bytearray:
-    """Read a member that is just as long as it says."""
+    """Read a member; raise unless it has the size given in the directory."""
     size = infos[name].file_size
     data = bytearray()
     with archive.open(infos[name]) as member:

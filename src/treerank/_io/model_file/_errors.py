@@ -1,8 +1,8 @@
-"""The one error of model files."""
+"""The exception of model files."""
 
 
 class ModelFileError(ValueError):
-    """A model file that cannot be read: damaged, of another format, or not to be trusted.
+    """Raised for model files that are damaged, of another format, or not safe to read.
 
-    Raised by :func:`treerank.load` before anything in the file is used.
+    :func:`treerank.load` raises it before anything in the file is used.
     """

@@ -1,4 +1,4 @@
-"""Features in a file: names, thresholds, levels; and what else every estimator has."""
+"""Store features in model files: names, thresholds and levels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_FEATURES = 65_535
 
 
 def pack_names(model: Any, names: list[str] | None = None) -> dict[str, Any]:
-    """Number and names of the features; `named` where the estimator was fitted to names."""
+    """Return the names of the features, and whether the estimator was fitted to names."""
     named = hasattr(model, "feature_names_in_")
     if names is None:
         n = model.n_features_in_
@@ -26,7 +26,7 @@ def pack_names(model: Any, names: list[str] | None = None) -> dict[str, Any]:
 
 
 def unpack_names(node: Node, model: Any) -> list[str]:
-    """Set the number and names of the features; return the names that rules use."""
+    """Set the number and names of the features; return the names used in rules."""
     fields = node.fields("named", "names")
     names = [item.text() for item in fields["names"].items()]
     if not 1 <= len(names) <= MAX_FEATURES:
@@ -85,10 +85,11 @@ def _thresholds(node: Node) -> NDArray[np.float64]:
 
 
 def _pack_levels(levels: list[Any]) -> dict[str, Any]:
-    """Levels by code, and which entries are tuples of levels that share a code.
+    """Return the levels by code, and which entries are tuples of levels that share a code.
 
-    Where that is the last alone, as it is for categories split by sets, a tuple in the last place
-    says so by itself: files of earlier versions have no more.
+    If only the last entry can be one, as for categories that are split by sets, a tuple in the
+    last position means shared levels, without a field `shared`: files of earlier versions have
+    no such field.
     """
     said = [pack_value(level, "a level of a category") for level in levels]
     shared = [i for i, level in enumerate(levels) if isinstance(level, SharedLevels)]

@@ -1,4 +1,4 @@
-"""Save and load: the estimator's name, its parameters, and what `fit` has set."""
+"""Save and load estimators: the name, the parameters, and the attributes that `fit` has set."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from treerank.scoring._scorecard import unwrap
 FORMAT = "treerank-model"
 FORMAT_NUMBER = 1
 DEFAULT_LIMIT = 2**30
-NO_LIMIT = 2**62  # bytes: what this process has written itself
+NO_LIMIT = 2**62  # bytes; for files that this process has written itself
 
 ESTIMATORS: dict[str, type[Any]] = {
     **RANKERS,
@@ -55,27 +55,27 @@ PACKERS: dict[str, tuple[Any, Any]] = {
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to a file that holds no code.
+    """Write a fitted estimator to a file that contains no code.
 
-    A tree becomes JSON that a person can read; many trees, or a model with large arrays, a zip of
-    JSON and raw arrays. The file is written under a temporary name, read back with all checks of
-    :func:`load`, and renamed, so that it is there whole or not at all. The same model gives the
-    same bytes.
+    A tree is stored as readable JSON; many trees, or a model with large arrays, as a zip of JSON
+    and raw arrays. The file is written under a temporary name, read back with all checks of
+    :func:`load`, and then renamed, so that it appears complete or not at all. The same model
+    always gives the same bytes.
 
     Parameters
     ----------
     model : estimator
-        Fitted: any of the library, or of :mod:`treerank.baselines`, alone or with its grades and
-        points (:class:`treerank.scoring.Scorecard`). A tree or forest must be
-        split by `LeafRank` or `DyadicGrid`: classifiers and functions are code. Of a
-        `GeometricRanker`, a tree of scikit-learn comes back as the mapping of its arrays.
+        Any fitted estimator of the library or of :mod:`treerank.baselines`, alone or with its
+        grades and points (:class:`treerank.scoring.Scorecard`). A tree or forest must be
+        split by `LeafRank` or `DyadicGrid`, since classifiers and functions are code. The
+        scikit-learn tree of a `GeometricRanker` is loaded as a mapping of its arrays.
     path : path-like
-        Any name; ``.json`` for trees and ``.treerank`` for forests are the custom. Of a symbolic
-        link, the file that it leads to is replaced; a device or a pipe is refused.
+        Any name; ``.json`` for trees and ``.treerank`` for forests are customary. For a symbolic
+        link, the file that it points to is replaced. Devices and pipes are rejected.
 
     See Also
     --------
-    load : the reverse.
+    load : Read the estimator back.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _pack(model: Any) -> dict[str, Any]:
 
 
 def _check_written(path: Path, document: dict[str, Any]) -> None:
-    """Refuse a model that cannot be loaded, or not as it was, while nothing is lost."""
+    """Raise if the model cannot be loaded unchanged, before the old file is replaced."""
     try:
         with ExitStack() as stack:
             again = _pack(_unpack(read_container(path, NO_LIMIT, stack)))
@@ -139,7 +139,7 @@ def _check_written(path: Path, document: dict[str, Any]) -> None:
 
 
 def _first_difference(a: Any, b: Any, path: str) -> str | None:
-    """Where two documents differ; None if they are the same to the bit."""
+    """Path at which two documents differ; None if they are bitwise equal."""
     if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
         pairs = [(a[key], b[key], f"{path}.{key}") for key in a]
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
@@ -149,7 +149,7 @@ def _first_difference(a: Any, b: Any, path: str) -> str | None:
         return None if alike else path
     elif isinstance(a, dict | list) or isinstance(b, dict | list):
         return path
-    else:  # as JSON has them: 1, 1.0 and true are not the same
+    else:  # compared as JSON, where 1, 1.0 and true differ
         return None if json.dumps(a) == json.dumps(b) else path
     found = (_first_difference(*pair) for pair in pairs)
     return next((where for where in found if where is not None), None)
@@ -158,25 +158,26 @@ def _first_difference(a: Any, b: Any, path: str) -> str | None:
 def load(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_LIMIT) -> Any:
     """Read an estimator from a file that :func:`save` has written.
 
-    No code runs, and nothing is used before it is checked: a damaged or hostile file gets a
-    `ModelFileError`, and no crash. The estimator scores as the saved one did, to the bit.
+    No code is executed, and nothing is used before it is checked: a damaged or hostile file
+    raises `ModelFileError`, and does not crash the process. Scores are bitwise equal to those of
+    the saved estimator.
 
     Parameters
     ----------
     path : path-like
     max_bytes : int, default=2**30
-        Largest size of the file, and of what it unpacks to.
+        Largest size of the file, and of its unpacked content.
 
     Returns
     -------
     estimator
-        Fitted, of the class that was saved; a :class:`treerank.scoring.Scorecard` where the model
+        Fitted, of the class that was saved; a :class:`treerank.scoring.Scorecard` if the model
         was saved with one.
 
     Raises
     ------
     ModelFileError
-        If the file is no model file, or not sound.
+        If the file is not a valid model file.
     """
     try:
         with ExitStack() as stack:

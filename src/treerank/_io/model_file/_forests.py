@@ -1,4 +1,4 @@
-"""RankingForest in a file."""
+"""Store RankingForest in model files."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, 
 from treerank._trees.splitter_forest import SplitterForest
 from treerank.metrics import AucInterval, VusInterval
 
-# What a slot asks: nothing (the end of a walk), or where missing values go, or for a set.
+# Kinds of slots: the end of a walk, tests of a number that send missing values left or right, and
+# tests of a category set.
 END, MISSING_GOES_LEFT, MISSING_GOES_RIGHT, IN_SET = range(4)
 INTERVAL = ("lower", "upper", "standard_error", "level")
 
 
 def pack_forest(model: RankingForest) -> dict[str, Any]:
-    """Everything that `fit` has set."""
+    """Return everything that `fit` has set."""
     packed = {
         "features": pack_names(model),
         "binning": pack_binning(model._binning),
@@ -76,7 +77,7 @@ def pack_forest(model: RankingForest) -> dict[str, Any]:
 
 
 def unpack_forest(node: Node, model: RankingForest) -> None:
-    """Set on an estimator what `fit` would have set."""
+    """Restore the attributes that `fit` had set."""
     by_grids = isinstance(node.value, dict) and "grids" in node.value
     kept = ["grids"] if by_grids else ["trees", "unfolded", "importances", "importances_std"]
     fields = node.fields(
@@ -100,7 +101,7 @@ def unpack_forest(node: Node, model: RankingForest) -> None:
 
 
 def _unpack_slots(fields: dict[str, Node], model: RankingForest, n_features: int) -> None:
-    """Trees that the core has grown."""
+    """Restore trees that the core has grown."""
     trees = unpack_trees(fields["trees"], model._binning, len(model.classes_) - 1)
     model._trees = trees
     if not fields["unfolded"].is_null:
@@ -122,7 +123,7 @@ def _unpack_out_of_bag(node: Node, model: RankingForest) -> None:
 
 
 def _pack_grids(model: RankingForest) -> dict[str, Any]:
-    """Trees split by grids; their values follow from the counts, shrinkage and scale."""
+    """Return trees split by grids. Their values follow from the counts, shrinkage and scale."""
     forest = model._trees
     assert isinstance(forest, SplitterForest)
     assert model._encoding is not None
@@ -150,7 +151,7 @@ def _unpack_grids(node: Node, model: RankingForest) -> None:
 
 
 def _pack_before_shrinkage(trees: ForestArrays) -> dict[str, Any]:
-    """State that a warm start continues from: steps and weights before they are combined."""
+    """Return the state for warm starts: steps and weights before shrinkage is applied."""
     return {
         "step": trees.step,
         "layers": trees.layers,
@@ -182,7 +183,7 @@ def _unpack_before_shrinkage(node: Node, folded: ForestArrays) -> ForestArrays:
 
 
 def _unpack_cuts(fields: dict[str, Node], n_cuts: int | None, n: int) -> dict[str, Any]:
-    """What the ways to cut the classes in two add, and weigh; nothing for a sum of trees."""
+    """Return steps and weights of the splits of the classes in two; none for a sum of trees."""
     if n_cuts is not None:
         weights = fields["cut_weights"].array("<f8", (n_cuts,), low=0.0)
         return {"layers": _unpack_layers(fields["layers"], n_cuts, n), "cut_weights": weights}
@@ -193,7 +194,7 @@ def _unpack_cuts(fields: dict[str, Node], n_cuts: int | None, n: int) -> dict[st
 
 
 def _unpack_layers(node: Node, n_cuts: int, n: int) -> Any:
-    """Steps of each way to cut the classes in two; None for two classes, and for ranks."""
+    """Steps for each split of the classes in two; None for two classes, and for ranks."""
     return None if node.is_null else node.array("<f4", (n_cuts, n))
 
 
@@ -210,9 +211,9 @@ def _unpack_choice(node: Node) -> ForestChoice:
 
 
 def _unpack_plan(node: Node, model: RankingForest) -> ForestPlan:
-    """What a warm start asks of the last fit; the rest follows from the parameters then."""
+    """Return what a warm start needs to know of the last fit; parameters give the rest."""
     fields = node.fields("rows", "seed", optional=["plan"])
-    model.plan_ = ForestChoice("not known", {}, 0)  # files of 0.1.0 do not say
+    model.plan_ = ForestChoice("not known", {}, 0)  # not written by version 0.1.0
     if "plan" in fields:
         model.plan_ = _unpack_choice(fields["plan"])
     return ForestPlan(
@@ -255,9 +256,9 @@ def pack_trees(trees: ForestArrays) -> dict[str, Any]:
 
 
 def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArrays:
-    """Reverse of `pack_trees`: the trees, once nothing in them can lead a walk astray.
+    """Reverse of `pack_trees`. Checks that every walk stays inside the arrays and ends.
 
-    `n_cuts` is None for trees that are added up, which know no ways to cut the classes.
+    `n_cuts` is the number of splits of the classes in two; None for trees that are summed.
     """
     fields = node.fields(
         "starts", "kind", "feature", "cut", "next", "set", "category_sets", "step", "layers",
@@ -308,14 +309,14 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArra
 
 
 def _unpack_shares(node: Node | None, n: int) -> Any:
-    """Share of the weight that each slot sends left; version 0.1.0 did not write it."""
+    """Share of the weight that each slot sends left; not written by version 0.1.0."""
     return None if node is None or node.is_null else node.array("<f4", (n,), low=0.0, high=1.0)
 
 
 def _check_walks(
     starts: NDArray[np.int64], kind: NDArray[np.uint8], follows: NDArray[np.int64], node: Node
 ) -> None:
-    """A walk goes forward within its tree, and ends at a slot that leads to itself."""
+    """Check that walks go forward within their tree, and end at slots that point to themselves."""
     own = np.arange(len(kind)) - np.repeat(starts[:-1], np.diff(starts))
     size = np.repeat(np.diff(starts), np.diff(starts))
     ends = kind == END

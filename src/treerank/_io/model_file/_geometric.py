@@ -1,4 +1,4 @@
-"""GeometricRanker in a file: its tree, and what each feature is divided by."""
+"""Store GeometricRanker in model files: its tree, and the scale of each feature."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from treerank._io.model_file._values import (
 from treerank._io.node_arrays import ArraySource, TreeSource, read_arrays
 from treerank._trees.axis_tree import NODE
 
-# One entry a node; the last two may be left out.
+# Arrays with one entry per node; the last two are optional.
 NODE_ARRAYS = {
     "children_left": "<i8", "children_right": "<i8", "feature": "<i8", "threshold": "<f8",
     "value": "<f8", "weighted_n_node_samples": "<f8", "missing_go_to_left": "|u1",
 }  # fmt: skip
-# Of a node of the tree as it is searched, its copies included.
+# Memory per node of the tree that is searched, including temporary copies.
 BYTES_OF_NODE = 4 * NODE.itemsize
 SOMETIMES = ("weighted_n_node_samples", "missing_go_to_left")
 
 
 def pack_geometric(model: GeometricRanker) -> dict[str, Any]:
-    """Everything that `fit` has set."""
+    """Return everything that `fit` has set."""
     return {
         "features": pack_names(model),
         "tree": _pack_tree(model.tree_),
@@ -46,7 +46,7 @@ def pack_geometric(model: GeometricRanker) -> dict[str, Any]:
 
 
 def unpack_geometric(node: Node, model: GeometricRanker) -> None:
-    """Set on an estimator what `fit` would have set; all but the scale follows from the tree."""
+    """Restore the attributes that `fit` had set; all but the scale follow from the tree."""
     fields = node.fields("features", "tree", "given", "frozen", "scale")
     unpack_names(fields["features"], model)
     model._check_parameters()
@@ -62,7 +62,7 @@ def unpack_geometric(node: Node, model: GeometricRanker) -> None:
 
 
 def pack_geometric_parameters(model: GeometricRanker) -> dict[str, Any]:
-    """Return all parameters; a tree that was fitted when it was given is found in `fitted`."""
+    """Return all parameters. A tree that was passed already fitted is stored in `fitted`."""
     if model.tree_ is not model.tree:
         return pack_parameters(model)
     return pack_parameters(GeometricRanker(**{**model.get_params(deep=False), "tree": None}))
@@ -108,7 +108,7 @@ def _pack_arrays(arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_one_way(arrays: dict[str, Any]) -> None:
-    """Paths that meet would be multiplied out: small files could become large trees."""
+    """Raise if paths merge: they would be expanded, and a small file become a huge tree."""
     children = np.concatenate([arrays["children_left"], arrays["children_right"]])
     children = children[children >= 0]
     if (children == 0).any() or len(np.unique(children)) < len(children):
@@ -130,12 +130,12 @@ def _unpack_tree(node: Node) -> tuple[Any, TreeSource]:
     fields = inner.fields("parameters", "fitted")
     model = RANKERS[kind](**unpack_parameters(fields["parameters"], RANKERS[kind]))
     unpack_ranker(fields["fitted"], model)
-    # Paths that meet part again: a small file must not become a tree beyond the limit.
+    # Merged paths are expanded: a small file must not become a tree beyond the limit.
     return model, read_estimator(model, node.max_bytes // BYTES_OF_NODE)
 
 
 def _unpack_arrays(node: Node) -> dict[str, Any]:
-    """Arrays of a tree: of one length, and with one way to each node."""
+    """Return the arrays of a tree, of equal lengths and with one path to each node."""
     always = [name for name in NODE_ARRAYS if name not in SOMETIMES]
     fields = node.fields(
         *always, "n_features", "feature_names", "input_dtype", optional=(*SOMETIMES, "classes")
@@ -145,7 +145,7 @@ def _unpack_arrays(node: Node) -> dict[str, Any]:
     for name, dtype in NODE_ARRAYS.items():
         if name in fields and name != "value":
             low = 0 if name in SOMETIMES else None
-            finite = name != "threshold"  # those of leaves may be anything
+            finite = name != "threshold"  # thresholds of leaves may be anything
             arrays[name] = fields[name].array(dtype, (len(value),), low=low, finite=finite)
     _check_one_way(arrays)
     arrays["n_features"] = fields["n_features"].integer(1, MAX_FEATURES)

@@ -1,4 +1,4 @@
-"""Trees split by dyadic grids in a file; a tree split by anything else in Python is code."""
+"""Store trees split by dyadic grids in model files. Other splitters in Python are code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CELL_COLUMNS = ("left", "right", "worse_class", "better_class", "auc_gain")
 
 
 def pack_encoding(encoding: Encoding) -> dict[str, Any]:
-    """How a table becomes the matrix that the grids divide."""
+    """Return how to convert a table to the matrix that the grids divide."""
     return {
         "median": encoding.median,
         "low": encoding.box.low,
@@ -31,7 +31,7 @@ def pack_encoding(encoding: Encoding) -> dict[str, Any]:
 
 
 def unpack_encoding(node: Node, binning: Binning) -> Encoding:
-    """Reverse of `pack_encoding`; which column is of which feature follows from the binning."""
+    """Reverse of `pack_encoding`. The feature of each column follows from the binning."""
     fields = node.fields("median", "low", "high", "two_valued")
     n_features = len(binning.levels)
     median = fields["median"].array("<f8", (n_features,), finite=False)
@@ -51,7 +51,7 @@ def unpack_encoding(node: Node, binning: Binning) -> Encoding:
 
 
 def pack_grid_trees(trees: list[SplitterTree]) -> dict[str, Any]:
-    """Trees end to end, column by column; a grid divides the box of the encoding."""
+    """Return concatenated trees, column by column. Each grid divides the box of the encoding."""
     splits = [split for tree in trees for split in tree.splits]
     for split in splits:
         if type(split.splitter) is not DyadicGrid:
@@ -86,7 +86,7 @@ def _pack_splits(splits: list[CellSplit], n_columns: int) -> dict[str, Any]:
 
 
 def unpack_grid_trees(node: Node, encoding: Encoding, n_classes: int) -> list[SplitterTree]:
-    """Reverse of `pack_grid_trees`: trees whose every grid can number every row."""
+    """Reverse of `pack_grid_trees`. Checks that each grid can number the cube of any row."""
     fields = node.fields("sizes", "cells", "counts", "grids")
     cells = read_records(fields["cells"], CELL, CELL_COLUMNS)
     cells["first_test"] = cells["last_test"] = -1
@@ -106,7 +106,7 @@ def unpack_grid_trees(node: Node, encoding: Encoding, n_classes: int) -> list[Sp
 
 
 def _sizes(node: Node, total: int, n: int | None = None) -> NDArray[np.int64]:
-    """Sizes of parts that lie end to end."""
+    """Sizes of concatenated parts."""
     sizes = node.array("<i8", (n,), low=1, high=2**40)
     if sum(sizes.tolist()) != total:
         raise node.error(f"sizes that add up to {total}")
@@ -149,7 +149,7 @@ def _unpack_splits(node: Node, encoding: Encoding) -> list[CellSplit]:
 
 
 def _grid(resolution: int, box: Box) -> DyadicGrid:
-    """Grid of a box; refused if the number of a cube does not fit 63 bits."""
+    """Return the grid of a box; raise if a cube number does not fit into 63 bits."""
     grid = DyadicGrid(resolution)
     grid._box, grid._bits = box, grid._bits_of(box)
     return grid

@@ -1,4 +1,4 @@
-"""Values of a model file, each with its place, read only through checks."""
+"""Values of a model file with their paths, which can only be read through checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from treerank._io.model_file._errors import ModelFileError
 Array = NDArray[Any]
 Shape = tuple[int | None, ...]  # None: any size
 
-# How an array may be typed in a file: little-endian, fixed width.
+# Array types allowed in a file: little-endian, fixed width.
 DTYPES = {
     name: np.dtype(name)
     for name in ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
@@ -24,7 +24,7 @@ NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def format_not_finite(value: float) -> str:
-    """Return the word for infinity or NaN, which JSON has no number for."""
+    """Return the name of an infinity or NaN, which JSON cannot represent as a number."""
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
@@ -35,11 +35,11 @@ class Node:
     ----------
     value : anything that JSON can hold
     path : str
-        Where it stands, for messages.
+        Position in the document, for error messages.
     read_member : callable
-        Gives the raw array of a member of the zip: (name, dtype, shape) to array.
+        Maps (name, dtype, shape) to the raw array of a member of the zip.
     max_bytes : int
-        What may be allocated for anything that is made of the file.
+        Most bytes that may be allocated for anything built from the file.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Node:
         return Node(value, f"{self.path}{step}", self._read_member, self.max_bytes)
 
     def error(self, expected: str) -> ModelFileError:
-        """Return the error that names this value."""
+        """Return an error that names this value and its path."""
         return ModelFileError(
             f"Got {reprlib.repr(self.value)} at {self.path or 'the top'}; expected {expected}."
         )
 
     @property
     def is_null(self) -> bool:
-        """Whether there is nothing here."""
+        """Whether the value is null."""
         return self.value is None
 
     def fields(self, *names: str, optional: Sequence[str] = ()) -> dict[str, Node]:
-        """Fields of an object that has these names and no others."""
+        """Return the fields of an object; raise unless it has these names and no others."""
         if not isinstance(self.value, dict):
             raise self.error(f"an object with {', '.join(names)}")
         for name in names:
@@ -81,7 +81,7 @@ class Node:
         return self.entries()
 
     def entries(self) -> dict[str, Node]:
-        """All fields of an object."""
+        """Return all fields of an object."""
         if not isinstance(self.value, dict):
             raise self.error("an object")
         return {name: self._at(value, f".{name}") for name, value in self.value.items()}
@@ -99,25 +99,25 @@ class Node:
         return self.value
 
     def choice(self, *choices: str) -> str:
-        """One of a few words."""
+        """Return a string that must be one of the choices."""
         if not isinstance(self.value, str) or self.value not in choices:
             raise self.error(" or ".join(map(repr, choices)))
         return self.value
 
     def flag(self) -> bool:
-        """Either true or false."""
+        """Return a boolean."""
         if not isinstance(self.value, bool):
             raise self.error("true or false")
         return self.value
 
     def integer(self, low: int, high: int) -> int:
-        """Return a whole number in a range."""
+        """Return an integer in a range."""
         if type(self.value) is not int or not low <= self.value <= high:
             raise self.error(f"an integer from {low} to {high}")
         return self.value
 
     def number(self, low: float = -math.inf, high: float = math.inf, nan: bool = False) -> float:
-        """Return a finite number in a range; NaN where it has a meaning."""
+        """Return a finite number in a range; with `nan`, NaN is allowed too."""
         if nan and self.value == "NaN":
             return math.nan
         if type(self.value) not in (int, float):
@@ -134,8 +134,8 @@ class Node:
         self, dtype: str, shape: Shape, low: float | None = None, high: float | None = None,
         finite: bool = True,
     ) -> Array:  # fmt: skip
-        """Return an array of the given type and shape, its values in a range."""
-        found, sides = self._described()  # before its values are unpacked
+        """Return an array of the given type and shape, with values in a range."""
+        found, sides = self._described()  # checked before the values are unpacked
         if found != DTYPES[dtype]:
             raise self._array_error(f"the type {dtype!r}")
         if len(shape) != len(sides) or any(
@@ -160,7 +160,7 @@ class Node:
         )
 
     def _described(self) -> tuple[np.dtype[Any], list[int]]:
-        """Type and shape that an array says it has."""
+        """Declared type and shape of an array."""
         if not isinstance(self.value, dict):
             raise self.error("an array: dtype, shape, and values or member")
         fields = self.fields("dtype", "shape", self._where)
@@ -171,11 +171,11 @@ class Node:
 
     @property
     def _where(self) -> str:
-        """Field that has the values of an array, or says where they are."""
+        """Name of the field with the values of an array, or with the member that has them."""
         return "member" if "member" in self.value else "values"
 
     def any_array(self) -> Array:
-        """Return an array of any of the types."""
+        """Return an array of any allowed type."""
         dtype, shape = self._described()
         values = self.entries()[self._where]
         if self._where == "member":
@@ -184,7 +184,7 @@ class Node:
 
 
 def _inline(node: Node, dtype: np.dtype[Any], shape: list[int]) -> Array:
-    """Array whose values stand in the document itself."""
+    """Return an array whose values are in the document itself."""
     values = node.value
     if not isinstance(values, list) or len(values) != math.prod(shape):
         raise node.error(f"a list of {math.prod(shape)} values, as the shape says")

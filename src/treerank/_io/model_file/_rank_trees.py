@@ -1,4 +1,4 @@
-"""Ranking trees in a file, and the checks that make them safe to walk."""
+"""Store ranking trees in model files, with the checks that make walks safe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BYTES = ("categorical", "missing_left")
 
 
 def pack_tree(tree: RankTree) -> dict[str, Any]:
-    """Columns of the cells and of the tests."""
+    """Return the columns of the cells and of the tests."""
     tests = tree.tests.copy()
     leaf = tests["left"] < 0
     for name, value in (("feature", -1), ("cut", 0), ("categorical", 0), ("missing_left", 0)):
@@ -40,12 +40,12 @@ def pack_tree(tree: RankTree) -> dict[str, Any]:
 
 
 def pack_sets(sets: NDArray[Any]) -> NDArray[np.uint32]:
-    """Sets of codes as words of 32 bits, which every reader of JSON can hold."""
+    """Return sets of codes as 32-bit words, which every JSON parser can represent."""
     return np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32).view("<u4")
 
 
 def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
-    """Reverse of `pack_tree`: the tree, once nothing in it can lead a walk astray."""
+    """Reverse of `pack_tree`. Checks that every walk stays inside the arrays and ends."""
     fields = node.fields("cells", "counts", "tests", "category_sets", optional=("shares",))
     tests = read_records(fields["tests"], TEST, TEST_COLUMNS)
     cells = read_records(fields["cells"], CELL, CELL_COLUMNS)
@@ -65,7 +65,7 @@ def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
 
 
 def read_records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> Records:
-    """Columns of one length as records."""
+    """Return columns of equal lengths as records."""
     fields = node.fields(*columns)
     size: int | None = None
     arrays = {}
@@ -80,7 +80,7 @@ def read_records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> 
 
 
 def check_cells(cells: Records, n_classes: int, node: Node) -> None:
-    """Cells form one binary tree in preorder; parents and depths follow from that."""
+    """Check that cells form one binary tree in preorder; set their parents and depths."""
     n = len(cells)
     split = cells["left"] >= 0
     numbers = np.arange(n)
@@ -106,7 +106,7 @@ def check_cells(cells: Records, n_classes: int, node: Node) -> None:
 
 
 def _check_ranges(cells: Records, n_tests: int, node: Node) -> None:
-    """Every test belongs to one split, and those of a split lie side by side."""
+    """Check that every test belongs to one split, and the tests of a split are contiguous."""
     split = cells["left"] >= 0
     for name in ("first_test", "last_test"):
         if (cells[name][~split] != -1).any():
@@ -119,7 +119,7 @@ def _check_ranges(cells: Records, n_tests: int, node: Node) -> None:
 
 
 def _check_pairs(cells: Records, n_classes: int, node: Node) -> None:
-    """A split separates two classes, the worse one first; a leaf cell has none."""
+    """Check that each split separates two classes, worse one first, and a leaf cell has none."""
     split = cells["left"] >= 0
     worse, better = cells["worse_class"], cells["better_class"]
     in_order = (worse >= 0) & (worse < better) & (better < n_classes)
@@ -128,7 +128,7 @@ def _check_pairs(cells: Records, n_classes: int, node: Node) -> None:
 
 
 def _check_tests(cells: Records, tests: Records, node: Node) -> None:
-    """Tests of a cell form one binary tree that starts with the first and has both sides."""
+    """Check that the tests of a cell form one binary tree, its root first, with both sides."""
     n = len(tests)
     inner = tests["left"] >= 0
     owner = np.zeros(n + 1, dtype=np.int64)
@@ -161,7 +161,7 @@ def _check_tests(cells: Records, tests: Records, node: Node) -> None:
 
 
 def _check_cuts(tests: Records, sets: NDArray[np.uint32], binning: Binning, node: Node) -> None:
-    """Every test asks of a feature what can be asked of it."""
+    """Check that every test is valid for its feature."""
     inner = tests[tests["left"] >= 0]
     check_questions(
         inner["feature"], inner["cut"], inner["categorical"], inner["missing_left"],

@@ -1,4 +1,4 @@
-"""Grades, points and calibration beside a model in a file."""
+"""Store grades, points and calibration together with a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = ("rate", "edge", "shift")
 
 
 def pack_scorecard(card: Scorecard) -> dict[str, Any]:
-    """Everything that the fit of a scorecard has set, but for the model."""
+    """Return everything that the fit of a scorecard has set, except the model."""
     points = None
     if card.points is not None:
         points = {name: getattr(card.points, name) for name in SCALE} | {
@@ -35,7 +35,7 @@ def pack_scorecard(card: Scorecard) -> dict[str, Any]:
 
 
 def unpack_scorecard(node: Node, model: Any) -> Scorecard:
-    """Return a scorecard of a model that has been read."""
+    """Return the scorecard of a model that has already been read."""
     fields = node.fields("held_out", "grades", "calibration", "points")
     present = {name: field for name, field in fields.items() if not field.is_null}
     n_classes = len(model.classes_)

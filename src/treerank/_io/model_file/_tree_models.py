@@ -1,4 +1,4 @@
-"""TreeRank and LeafRank in a file."""
+"""Store TreeRank and LeafRank in model files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MOST_DEPTH, MOST_LEAVES = 100, 2**31
 
 
 def pack_ranker(model: TreeRanker) -> dict[str, Any]:
-    """Everything that `fit` has set."""
+    """Return everything that `fit` has set."""
     rules = model.partition_._rules
     assert isinstance(rules, _Rules)
     packed = {
@@ -82,7 +82,7 @@ def _pack_tree(tree: CellTree) -> dict[str, Any]:
 
 
 def unpack_ranker(node: Node, model: TreeRanker) -> None:
-    """Set on an estimator what `fit` would have set."""
+    """Restore the attributes that `fit` had set."""
     names = ["features", "binning", "classes", "tree", "strata"]
     if isinstance(model, TreeRank):
         names += ["unpruned_tree", "shrinkage", "pruning_path"]
@@ -103,7 +103,7 @@ def unpack_ranker(node: Node, model: TreeRanker) -> None:
 
 
 def _tree_reader(encoding: Node | None, model: TreeRanker) -> Callable[[Node], CellTree]:
-    """Read trees split by LeafRank; or by grids, which the encoding of their rows tells."""
+    """Return a reader of trees split by LeafRank, or of trees split by grids if `encoding`."""
     n_classes = len(model.classes_)
     if encoding is None:
         return lambda node: unpack_tree(node, model._binning, n_classes)

@@ -1,4 +1,4 @@
-"""Parameters, class labels and levels: plain Python values in a file, and back."""
+"""Store parameters, class labels and levels, which are plain Python values."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from treerank._treerank import TreeRank
 from treerank.splitters import DyadicGrid
 
 SCALARS = (bool, int, float, str)
-# What a parameter may be beside plain values: an estimator that is yet to be fitted, known by
-# its own parameters.
+# Besides plain values, a parameter may be an unfitted estimator, which is stored by its own
+# parameters.
 UNFITTED: dict[str, type[Any]] = {
     "LeafRank": LeafRank,
     "DyadicGrid": DyadicGrid,
@@ -27,13 +27,13 @@ UNFITTED: dict[str, type[Any]] = {
 
 
 def pack_value(value: Any, what: str) -> Any:
-    """Turn a parameter or level into what JSON can hold; arrays stay arrays."""
+    """Convert a parameter or level to JSON values; arrays stay arrays."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int | float) and type(value) in SCALARS:
-        known = isinstance(value, int) or math.isfinite(value)  # an int may be no double
+        known = isinstance(value, int) or math.isfinite(value)  # an int may exceed a double
         return value if known else {"float": format_not_finite(value)}
     name = type(value).__name__
     if UNFITTED.get(name) is type(value):
@@ -86,7 +86,7 @@ def _pair(node: Node) -> tuple[Any, Any]:
 
 
 def pack_parameters(model: Any) -> dict[str, Any]:
-    """Return all parameters of an estimator but where it works, which its model does not show."""
+    """Return all parameters of an estimator except `device`, which does not affect the model."""
     owner = type(model).__name__
     parameters = model.get_params(deep=False)
     parameters.pop("device", None)
@@ -94,7 +94,7 @@ def pack_parameters(model: Any) -> dict[str, Any]:
 
 
 def unpack_parameters(node: Node, estimator: type[Any]) -> dict[str, Any]:
-    """Return the parameters in a file; those that it does not name have their defaults."""
+    """Return the parameters in a file. Those that are absent keep their defaults."""
     known = signature(estimator).parameters
     parameters = {}
     for name, value in node.entries().items():
@@ -105,7 +105,7 @@ def unpack_parameters(node: Node, estimator: type[Any]) -> dict[str, Any]:
 
 
 def pack_labels(labels: NDArray[Any]) -> Any:
-    """One-dimensional array of numbers or text; None for anything else."""
+    """Return an array of numbers or a list of strings for a file; None for anything else."""
     if labels.dtype.kind in "biuf" and labels.dtype.itemsize <= 8:
         little = labels.astype(labels.dtype.newbyteorder("<"))
         return little if little.dtype.str in DTYPES else None
@@ -124,7 +124,7 @@ def unpack_labels(node: Node) -> NDArray[Any]:
 
 
 def pack_classes(classes: NDArray[Any]) -> Any:
-    """Class labels, worst first."""
+    """Return class labels, worst first."""
     packed = pack_labels(classes)
     if packed is None:
         raise ValueError(
@@ -135,7 +135,7 @@ def pack_classes(classes: NDArray[Any]) -> Any:
 
 
 def unpack_classes(node: Node) -> NDArray[Any]:
-    """Class labels: at least two, all different, worst first."""
+    """Return class labels: at least two, all different, worst first."""
     classes = unpack_labels(node)
     if classes.ndim != 1 or len(set(classes.tolist())) < max(2, len(classes)):
         raise node.error("two or more class labels, all different")

@@ -212,6 +212,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
 
     n_estimators_: int
     n_bags_: int
+    _bag_sizes: NDArray[np.int64]
     plan_: BoostingChoice
     loss_: str
     validation_scores_: NDArray[np.float64]
@@ -328,7 +329,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
     def _keep(self, boosted: Boosted) -> None:
         """Set the fitted attributes."""
         self._trees, self._start = boosted.trees, boosted.start
-        self.n_estimators_ = -(-boosted.n_trees // self.n_bags_)
+        self._bag_sizes = np.array(boosted.bag_sizes or [boosted.n_trees], dtype=np.int64)
+        self.n_estimators_ = int(self._bag_sizes.max())
         self.__dict__.pop("validation_scores_", None)
         if len(boosted.validation_scores):
             self.validation_scores_ = boosted.validation_scores
@@ -374,10 +376,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         summed = np.zeros(codes.shape[1])
         if self._trees is None:
             return
-        # The trees of a bag are contiguous; bags with rounds without a split have fewer trees.
+        # The trees of a bag are contiguous; a bag has none for a round without a split.
+        first = np.cumsum(self._bag_sizes) - self._bag_sizes
         for number in range(self.n_estimators_):
-            for tree in range(number, self._trees.n_trees, self.n_estimators_):
-                summed += self._trees.tree(tree).each(codes, n_jobs)[0]
+            for tree in (first + number)[self._bag_sizes > number]:
+                summed += self._trees.tree(int(tree)).each(codes, n_jobs)[0]
             yield self._start + summed
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:

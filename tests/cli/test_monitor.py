@@ -95,6 +95,26 @@ def test_labels_may_come_later_or_not_at_all(folder):
     assert found["periods"][1]["auc"] is None
 
 
+def test_one_label_against_all_others_is_read_as_it_was_fitted(folder, tmp_path):
+    folder, _, table = folder
+    text = table.assign(default=np.where(table["default"] == "yes", "bad", table["home"].fillna("none")))
+    text[:900].to_csv(tmp_path / "baseline.csv", index=False)
+    text[900:].to_csv(tmp_path / "new.csv", index=False)
+    model = tmp_path / "model.json"
+    fitted = run("fit", tmp_path / "baseline.csv", "--target", "default", "--positive", "bad",
+                 "--drop", "when", "--drop", "w", "--save", model)  # fmt: skip
+    assert fitted.exit_code == 0, fitted.output
+    watched = [model, tmp_path / "baseline.csv", tmp_path / "new.csv", "--target", "default",
+               "--out", tmp_path / "page.html"]  # fmt: skip
+    result = run("monitor", *watched)
+    assert result.exit_code in (0, 3), result.output
+    found = json.loads((tmp_path / "page.json").read_text())
+    assert found["periods"][0]["events"] == (table["default"][900:] == "yes").sum()
+    result = run("monitor", *watched, "--positive", "good")
+    assert result.exit_code == 2
+    assert "the model ranks the label bad first" in result.stderr
+
+
 def test_the_exit_status_says_what_was_found(folder):
     result = watch(folder[0], "--date", "when", new="moved.csv")
     assert result.exit_code == 3

@@ -117,12 +117,16 @@ def test_a_class_of_one_row_cannot_be_left_out():
 def test_rounds_without_a_split_in_a_bag_are_counted_all_the_same():
     X, y = whole_numbers(60)
     model = BoostedTreeRank(30, n_bags=3, max_features=1, min_samples_leaf=8).fit(X, y)
-    n_trees = model._trees.n_trees
-    assert n_trees % 3  # some bag is shorter
-    assert model.n_estimators_ == -(-n_trees // 3)
+    sizes = model._bag_sizes
+    assert len(set(sizes.tolist())) > 1  # some bag is shorter
+    assert sizes.sum() == model._trees.n_trees
+    assert model.n_estimators_ == sizes.max()
     stages = list(model.staged_score_samples(X))
     assert len(stages) == model.n_estimators_
     np.testing.assert_allclose(stages[-1], model.score_samples(X), rtol=1e-12)
+    codes, _ = model._codes(X)
+    firsts = [model._trees.tree(int(start)).each(codes, 1)[0] for start in np.cumsum(sizes) - sizes]
+    np.testing.assert_allclose(stages[0], model._start + sum(firsts), rtol=1e-6)
 
 
 def test_files_keep_the_number_of_bags(tmp_path):
@@ -132,6 +136,7 @@ def test_files_keep_the_number_of_bags(tmp_path):
         treerank.save(model, tmp_path / "model")
         loaded = treerank.load(tmp_path / "model")
         assert (loaded.n_bags_, loaded.n_estimators_) == (expected, model.n_estimators_)
+        np.testing.assert_array_equal(loaded._bag_sizes, model._bag_sizes)
         np.testing.assert_array_equal(loaded.score_samples(X), model.score_samples(X))
 
 

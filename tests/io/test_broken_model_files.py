@@ -118,7 +118,10 @@ GRIDS = ("fitted", "tree", "grids")
 BROKEN_OTHERS = {
     "a child that is no node": (
         "geometric_cart", put(*ARRAYS, "children_left", "values", value=put_item(0, 99)),
-        "not there"),
+        "child with the number 99"),
+    "a child that is a node but for its upper bits": (
+        "geometric_cart", put(*ARRAYS, "children_left", "values", value=put_item(0, 2**32 + 1)),
+        "child with the number 4294967297"),
     "a way back": (
         "geometric_cart", put(*ARRAYS, "children_right", "values", value=put_item(1, 0)),
         "two parents"),
@@ -208,6 +211,19 @@ def test_a_broken_forest_is_refused(saved, tmp_path, kind):
     change, message = BROKEN_FORESTS[kind]
     with pytest.raises(ModelFileError, match=message):
         treerank.load(repacked(saved("forest")[2], tmp_path / "broken", change))
+
+
+@pytest.mark.parametrize("n_bags", [0, -3, 2.5, 2**40, None])
+def test_a_number_of_bags_that_cannot_be_is_refused(saved, tmp_path, n_bags):
+    def change(members):
+        document = json.loads(members["model.json"])
+        document["parameters"]["n_bags"] = n_bags
+        document["fitted"].pop("bags", None)
+        document["fitted"].pop("bag_sizes", None)
+        members["model.json"] = json.dumps(document).encode()
+
+    with pytest.raises(ModelFileError, match="n_bags"):
+        treerank.load(repacked(saved("boosted")[2], tmp_path / "broken", change))
 
 
 OTHER_FILES = {

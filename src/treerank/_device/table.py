@@ -141,10 +141,13 @@ def put_table(
     there = codes.take_there() if isinstance(codes, MadeThere) else None
     kernels = device.kernels(Program(code_bytes, units is not None))
     by_row = device.empty((n_rows if is_whole else step) * stride * code_bytes)
-    columns = device.empty(step * n_features * code_bytes)
+    columns = None
+    if there is None or not is_whole:
+        columns = device.empty(step * n_features * code_bytes)
     if there is not None:
         _transpose(kernels, there.memory, codes.shape, stride, by_row, 0)
     for first in range(0, n_rows, step) if is_whole and there is None else ():
+        assert columns is not None
         some = on_host(codes)[:, first : first + step]
         _lay_rows(device, kernels, some, columns, stride, by_row, first)
     return DeviceTable(

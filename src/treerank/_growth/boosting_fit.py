@@ -109,6 +109,7 @@ class Boosted(NamedTuple):
     start: float
     scored: Scored | None  # the training rows
     validation_scores: FloatArray  # AUC or VUS after each round
+    bag_sizes: tuple[int, ...] = ()  # trees of each bag, one bag after the other; (): one bag
 
     @property
     def n_trees(self) -> int:
@@ -219,7 +220,7 @@ def boost_bags(
     joined = join_trees(trees)
     start = float(np.mean([bag.start for bag in bags]))
     scored = rows.scored(start, [] if joined is None else [joined], plan.n_jobs)
-    return Boosted(joined, start, scored, np.empty(0))
+    return Boosted(joined, start, scored, np.empty(0), tuple(bag.n_trees for bag in bags))
 
 
 def _part_of(report: Report, number: int, n_parts: int) -> Report:

@@ -212,6 +212,12 @@ def _check_node_arrays(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     inner = checked["children_left"] >= 0
     if (inner != (checked["children_right"] >= 0)).any():
         raise ValueError("Got a node with one child only; expected two, or -1 for both.")
+    children = np.concatenate([checked["children_left"][inner], checked["children_right"][inner]])
+    if len(children) and children.max() >= len(value):
+        raise ValueError(
+            f"Got a child with the number {children.max()}; expected numbers below {len(value)}, "
+            "the number of nodes."
+        )
     if inner.any() and checked["feature"][inner].min() < 0:
         raise ValueError("Got a test of feature -1; expected numbers from 0.")
     if np.isnan(checked["threshold"][inner]).any():  # infinity separates missing from known values

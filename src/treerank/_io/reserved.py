@@ -52,6 +52,6 @@ def named_errors(path: Path, n_bytes: int) -> Iterator[None]:
             raise
         said = (
             f"{error.strerror}: {n_bytes:,} bytes are needed. Make room, or name a folder "
-            "elsewhere (codes, or TMPDIR in the environment)"
+            "elsewhere (cache_dir, or TMPDIR in the environment)"
         )
         raise OSError(error.errno, said, str(path)) from None

@@ -28,6 +28,7 @@ class Cuts:
     score: list[float | None]
     negative: Floats
     positive: Floats
+    has_all: bool = True  # not thinned
 
     @property
     def best(self) -> int:
@@ -76,7 +77,7 @@ def cuts_of_sample(sample: ScoredRows) -> Cuts:
     scores = [
         None if i == 0 or not np.isfinite(score[i - 1]) else float(score[i - 1]) for i in kept
     ]
-    return Cuts(scores, negative[kept], positive[kept])
+    return Cuts(scores, negative[kept], positive[kept], len(along) <= MAX_CUTS)
 
 
 def cuts_of_cells(counts: Floats, scores: Floats) -> Cuts:
@@ -99,7 +100,7 @@ def roc_picture(sample: ScoredRows, cuts: Cuts, training: Cuts | None, level: fl
     if training is not None:
         picture.line(*_rates(training), "training", "roc-training")
     fpr, tpr = band.fpr, band.tpr
-    if len(cuts.score) < MAX_CUTS:  # every knot is there
+    if cuts.has_all:
         fpr, tpr = _rates(cuts)
     picture.line(fpr, tpr, "kept", "roc-kept")
     picture.line(fpr, tpr, "curve", "roc-curve")

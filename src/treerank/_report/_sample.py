@@ -130,9 +130,11 @@ def judged_by(training: ScoredRows, found: HeldOut, card: Scorecard | None = Non
     elif found.probability is not None:
         positive = found.probability[kept]
         probability = np.column_stack([1.0 - positive, positive])
+    is_whole = len(kept) == len(found.score)
     return replace(
         training,
-        table=training.table if len(kept) == len(found.score) else training.table.take(kept),
+        table=training.table if is_whole else training.table.take(kept),
+        rows=training.rows if is_whole else training.rows.take(kept),
         code=training.code[kept],
         weight=training.weight[kept],
         given=training.given[kept],

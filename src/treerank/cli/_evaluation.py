@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import treerank
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._errors import BadInput
+from treerank.cli._model_labels import in_the_models_words, spelling
 from treerank.cli._scoring import check_finite, column_types, rows_for
 from treerank.cli._sources import Source
 from treerank.cli._training import (
@@ -122,17 +123,9 @@ def _known_labels(
     name = column_options.target
     check_has_labels(source, column, name)
     classes = np.asarray(model.classes_)
+    positive = column_options.positive
     said = [str(value).strip() for value in column.to_pylist()]
-    first, positive = str(classes[-1]), column_options.positive
-    if classes.dtype == bool and positive is not None:  # fitted to boolean labels
-        said = [str(label == positive) for label in said]
-    elif positive is not None and spelling(positive) != spelling(first):
-        raise BadInput(
-            f"Got --positive {positive}; the model ranks the label {first} first. Leave --positive "
-            "out."
-        )
-    if str(classes[0]) == f"not {first}":  # one label against all others
-        said = [label if label == first else f"not {first}" for label in said]
+    said = in_the_models_words(model, said, positive)
     number = {spelling(str(label)): k for k, label in enumerate(classes.tolist())}
     places = np.array([number.get(spelling(label), -1) for label in said])
     if (places < 0).any():
@@ -151,14 +144,6 @@ def _known_labels(
             "measure how well they are separated."
         )
     return np.asarray(classes[places])
-
-
-def spelling(text: str) -> str:
-    """Normalize the spelling of numbers: 1, 1.0 and 01 are the same label."""
-    try:
-        return repr(float(text))
-    except ValueError:
-        return text.casefold() if text.casefold() in ("true", "false") else text
 
 
 def write_report_of_fit(

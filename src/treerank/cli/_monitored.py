@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from treerank._input.types import FittedClassifier
 from treerank.cli._errors import BadInput
-from treerank.cli._evaluation import read_finite, spelling
+from treerank.cli._evaluation import read_finite
+from treerank.cli._model_labels import in_the_models_words, spelling
 from treerank.cli._scoring import column_types, rows_for
 from treerank.cli._sources import Source
 from treerank.cli._training import as_weights, check_columns
@@ -122,10 +123,8 @@ def _labels(
     coded = pa.chunked_array(column).combine_chunks().dictionary_encode()
     known = {spelling(str(label)): label for label in classes.tolist()}
     found = np.empty(len(coded.dictionary) + 1, dtype=object)  # last entry: not known
-    for k, value in enumerate(coded.dictionary.to_pylist()):
-        said = str(value).strip()
-        if columns.positive is not None and classes.dtype == bool:
-            said = str(said == columns.positive)
+    values = [str(value).strip() for value in coded.dictionary.to_pylist()]
+    for k, said in enumerate(in_the_models_words(model, values, columns.positive)):
         if spelling(said) not in known:
             row = pc.index(coded.indices, k).as_py()
             raise source.bad(

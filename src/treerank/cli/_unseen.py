@@ -51,7 +51,7 @@ class UnseenLevels:
             levels = [repr(level) for level, _ in counts.most_common(MOST_LEVELS)]
             more = ", …" if len(counts) > MOST_LEVELS else ""
             said.append(f"{name!r} in {counts.total():,} rows ({', '.join(levels)}{more})")
-        more = f" and {len(found) - MOST_COLUMNS} other columns" if said[MOST_COLUMNS:] else ""
+        more = f" and {len(found) - MOST_COLUMNS} other columns" if found[MOST_COLUMNS:] else ""
         note(
             f"{label}: levels that the model has not seen, scored as missing: "
             f"{', '.join(said)}{more}."

@@ -17,6 +17,7 @@ import treerank
 from treerank._io.atomic import atomic_write
 from treerank.cli._command import command
 from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._models import unwrap
 from treerank.cli._monitored import By, WatchedColumns, WatchedRows, find_files, read_watched
 from treerank.cli._options import ModelFile, Threads, check_one_stdin
 from treerank.cli._table_options import LabelColumns, TableFormat
@@ -93,8 +94,9 @@ def _monitor(options: MonitorOptions, files: list[str]) -> Monitoring:
     from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
 
     loaded = treerank.load(options.model)
-    if hasattr(loaded, "n_jobs"):
-        loaded.set_params(n_jobs=options.threads)
+    ranker, _ = unwrap(loaded)
+    if hasattr(ranker, "n_jobs"):
+        ranker.set_params(n_jobs=options.threads)
     judged = options.columns
     columns = WatchedColumns(
         options.target, judged.positive, judged.weight, options.date, options.by, judged.drop or ()

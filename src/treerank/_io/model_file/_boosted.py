@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treerank._boosting import BoostedTreeRank
 from treerank._growth.boosting_choice import BoostingChoice
 from treerank._growth.losses import LOSS_NAMES
+from treerank._input.parameters import is_whole
 from treerank._io.model_file._features import (
     pack_binning,
     pack_names,
@@ -36,14 +40,16 @@ def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
         "validation_scores": getattr(model, "validation_scores_", None),
         "plan": _pack_choice(model),
     }
-    return packed | ({"bags": model.n_bags_} if model.n_bags_ > 1 else {})
+    if model.n_bags_ > 1:
+        packed |= {"bags": model.n_bags_, "bag_sizes": model._bag_sizes}
+    return packed
 
 
 def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     """Restore the attributes that `fit` had set."""
     fields = node.fields(
         "features", "binning", "classes", "loss", "start", "trees", "slopes", "intercepts",
-        "importances", "validation_scores", optional=["plan", "bags"],
+        "importances", "validation_scores", optional=["plan", "bags", "bag_sizes"],
     )  # fmt: skip
     n_features = len(unpack_names(fields["features"], model))
     model._binning = unpack_binning(fields["binning"], n_features)
@@ -55,7 +61,8 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     if not fields["trees"].is_null:
         model._trees = unpack_trees(fields["trees"], model._binning, None)
     model.n_bags_ = _unpack_bags(fields, model)
-    model.n_estimators_ = 0 if model._trees is None else -(-model._trees.n_trees // model.n_bags_)
+    model._bag_sizes = _unpack_bag_sizes(fields, model)
+    model.n_estimators_ = int(model._bag_sizes.max())
     # Slopes are not negative: probabilities must not fall as the score rises.
     model._slopes = fields["slopes"].array("<f8", (n_cuts,), low=0.0)
     model._intercepts = fields["intercepts"].array("<f8", (n_cuts,))
@@ -71,7 +78,23 @@ def _unpack_bags(fields: dict[str, Node], model: BoostedTreeRank) -> int:
     """Number of bags. Older files store it as a parameter only."""
     if "bags" in fields:
         return fields["bags"].integer(1, MOST_BAGS)
-    return 1 if isinstance(model.n_bags, str) else model.n_bags
+    if isinstance(model.n_bags, str):
+        return 1
+    if not is_whole(model.n_bags) or not 1 <= model.n_bags <= MOST_BAGS:
+        raise fields["trees"].error(f"n_bags from 1 to {MOST_BAGS}, not {model.n_bags!r}")
+    return int(model.n_bags)
+
+
+def _unpack_bag_sizes(fields: dict[str, Node], model: BoostedTreeRank) -> NDArray[np.int64]:
+    """Number of trees of each bag; older files have bags of the same size, but for the last."""
+    n_trees = 0 if model._trees is None else model._trees.n_trees
+    if "bag_sizes" not in fields:
+        size = -(-n_trees // model.n_bags_)
+        return np.diff(np.minimum(np.arange(model.n_bags_ + 1) * size, n_trees))
+    sizes = fields["bag_sizes"].array("<i8", (model.n_bags_,), low=0)
+    if sizes.sum() != n_trees:
+        raise fields["bag_sizes"].error("as many trees as there are")
+    return sizes
 
 
 def _pack_choice(model: BoostedTreeRank) -> dict[str, Any] | None:

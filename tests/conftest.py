@@ -24,7 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture
 def own_labels(monkeypatch):
-    """Grow default trees on few rows as on many: to their own labels, and where the rows are."""
+    """Grow default trees on few rows as on many: to the labels themselves, where the rows are."""
     from treerank._growth import soft_labels
 
     monkeypatch.setattr(soft_labels, "SOFT_ROWS", 0)

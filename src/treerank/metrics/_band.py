@@ -120,7 +120,7 @@ def _weights_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
     n_cells = int(group[-1]) + 1
     code, weight = sample.code[order], sample.weight[order]
     if n_cells > _MAX_CUTS:
-        # Position along the curve: the mean of the two classes' cumulated shares.
+        # Position along the curve: the mean of the two classes' cumulative shares.
         share = weight / np.bincount(code, weights=weight)[code]
         position = np.cumsum(np.bincount(group, weights=share)) / 2
         group = np.minimum((position * _MAX_CUTS).astype(np.intp), _MAX_CUTS - 1)[group]

@@ -160,7 +160,7 @@ def compare_auc(
 
 
 def placements(sample: BinarySample) -> FloatArray:
-    """Share of the other class that each row is ranked correctly against, ties counted 1/2."""
+    """Return the share of the other class that each row is ranked correctly against; ties: 1/2."""
     as_positive, as_negative = both_placements(sample)
     return np.where(sample.positive, as_positive, as_negative)
 

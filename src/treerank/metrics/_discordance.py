@@ -29,7 +29,7 @@ def discordance(one: NDArray[Any], other: NDArray[Any]) -> float:
     if levels < 2:
         return apart / 2
     tau = float(kendalltau(one, other, variant="c", method="asymptotic").statistic)
-    balance = round(tau * n * n * (levels - 1) / levels / 2)  # concordant less discordant pairs
+    balance = round(tau * n * n * (levels - 1) / levels / 2)  # concordant minus discordant pairs
     return (apart - balance) / 2
 
 

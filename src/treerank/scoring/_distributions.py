@@ -15,7 +15,7 @@ from treerank.metrics._scorecard import quantile_edges, stability_of_counts
 
 Floats = NDArray[np.float64]
 N_BINS = 10
-# Levels with less than this share of the baseline share one bin: they are too rare to show a shift.
+# Levels with a smaller share of the baseline get one common bin: they are too rare to show a shift.
 RARE = 0.005
 PERIOD, WEIGHT, VALUE, COUNT = "period", "weight", "value", "count"
 

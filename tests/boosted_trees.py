@@ -1,4 +1,4 @@
-"""Tables for boosting, and single trees of gradients."""
+"""Tables for boosting, and single gradient trees."""
 
 import numpy as np
 from sklearn.datasets import make_classification
@@ -16,7 +16,7 @@ def sample(n=400, n_classes=2, seed=0, **change):
 def grow(
     codes, derivatives, weights, categorical, monotonic, rows, chosen, options, bits=30, n_jobs=1
 ):  # fmt: skip
-    """Return the value of each row of the table, by the core; `rows` None: grown on all."""
+    """Return the value of each row by a tree of the core, grown on `rows` (None: on all)."""
     n_codes = (codes.max(axis=1) + 1).astype(np.int32)
     rounds = _core.BoostingRounds(
         codes, weights, n_codes, np.array(categorical, dtype=np.uint8),
@@ -31,7 +31,7 @@ def grow(
     starts = np.array([0, len(slots)], dtype=np.int64)
     at_end = np.ones(1, dtype=np.uint8)
     walked = _core.score_forest(starts, slots, value, set_of, sets, at_end, codes, 1)
-    if scores is not None and len(slots) > 1:  # moved leaf by leaf, to the bit as by walking
+    if scores is not None and len(slots) > 1:  # updating leaf by leaf equals walking, bit by bit
         assert np.array_equal(scores, walked)
     return walked, importance
 

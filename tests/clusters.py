@@ -1,4 +1,4 @@
-"""Clusters of Dask that start soon, and collections for them."""
+"""Dask clusters that start quickly, and collections for them."""
 
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ from treerank.dask import _cluster
 
 
 def forked_workers():
-    """Context in which worker processes are forked from one that has imported what they need."""
+    """Return a context in which workers are forked from a process with all imports done."""
     started = dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     get_mp_context().set_forkserver_preload(["distributed", "treerank.dask", "pandas"])
     return started
@@ -41,7 +41,7 @@ def frame(x, seed=0):
 
 
 def cut_array(values, cuts):
-    """Dask Array cut at the given places; chunks may be empty."""
+    """Return a Dask array cut at the given positions; chunks may be empty."""
     bounds = [0, *sorted(min(c, len(values)) for c in cuts), len(values)]
     rows = tuple(b - a for a, b in pairwise(bounds))
     chunks = (rows,) if values.ndim == 1 else (rows, (values.shape[1],))
@@ -55,7 +55,7 @@ def cut_frame(values, cuts):
 
 
 def at_round(monkeypatch, number, action):
-    """Do something once a fit has waited for the cluster so often."""
+    """Run an action once a fit has waited for the cluster `number` times."""
     waited = _cluster.Cluster.result
     done = []
 
@@ -70,7 +70,7 @@ def at_round(monkeypatch, number, action):
 
 
 def break_off(model, parts, checkpoint):
-    """Break a fit off shortly before its end; return how many rounds a whole one takes."""
+    """Interrupt a fit shortly before its end; return the number of rounds of a complete one."""
     whole = clone(model).fit(*parts).n_rounds_
     assert not checkpoint.exists()
 

@@ -1,4 +1,4 @@
-"""Run the commands in this process, and read what they write."""
+"""Run the commands in this process, and read their output."""
 
 import pandas as pd
 import pytest

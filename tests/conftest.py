@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Clusters of Dask that tests start do not profile their workers and seldom look at the machine: a
-# fit takes a fifth less time.
+# Dask clusters that tests start do not profile their workers and rarely monitor the machine: a fit
+# takes a fifth less time.
 os.environ.update(
     DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED="False",
     DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL="1s",
@@ -24,7 +24,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture
 def own_labels(monkeypatch):
-    """Default trees of few rows as those of many: grown to the labels, and where the rows are."""
+    """Grow default trees on few rows as on many: to the labels themselves, where the rows are."""
     from treerank._growth import soft_labels
 
     monkeypatch.setattr(soft_labels, "SOFT_ROWS", 0)
@@ -32,8 +32,8 @@ def own_labels(monkeypatch):
 
 @pytest.fixture(scope="session")
 def postgres_server():
-    """One server for all tests of a process: it takes seconds to make."""
-    postgres = pytest.importorskip("postgres", exc_type=ImportError)  # needs Unix's users
+    """One server for all tests of a process, because it takes seconds to create."""
+    postgres = pytest.importorskip("postgres", exc_type=ImportError)  # needs Unix users
 
     reason = postgres.why_not()
     if reason is not None:

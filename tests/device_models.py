@@ -1,4 +1,4 @@
-"""Models that a device grows, and a table for them."""
+"""Models that a device can grow, and a table for them."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A device without a device: the text of the kernels, compiled as C++ with a shim."""
+"""An emulated device: the source of the kernels, compiled as C++ with a shim."""
 
 import ctypes
 import hashlib
@@ -38,7 +38,7 @@ def is_there():
 needs_emulation = pytest.mark.skipif(not is_there(), reason="no C++ compiler for the kernels")
 
 
-compiling = threading.Lock()  # batches of trees grow in threads of their own
+compiling = threading.Lock()  # batches of trees grow in separate threads
 
 
 def library(program):
@@ -58,10 +58,10 @@ def compiled(program):
     key = hashlib.sha256(repr((text, SHIM.read_text(), words)).encode()).hexdigest()[:16]
     built = BUILD / f"kernels_{key}.so"
     BUILD.mkdir(parents=True, exist_ok=True)
-    import fcntl  # of Unix: nothing is emulated elsewhere
+    import fcntl  # Unix only, like the emulation
 
     with built.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of several test processes one compiles
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one of several test processes compiles
         if not built.exists():
             build(text, words, built)
     return ctypes.CDLL(str(built))
@@ -78,7 +78,7 @@ def build(text, words, built):
 
 
 def put_in_blocks(block_rows):
-    """As `put_table`, with just enough memory for blocks of `block_rows` rows."""
+    """Return `put_table` with just enough memory for blocks of `block_rows` rows."""
 
     def put(device, codes, labels, units, features, beside=0):
         one = codes.itemsize * (len(codes) + 2 * row_stride(len(codes), codes.itemsize)) + 8
@@ -94,14 +94,14 @@ def put_in_blocks(block_rows):
 
 class EmulatedMemory:
     def __init__(self, n_bytes):
-        self.bytes = np.full(max(n_bytes, 16) + 64, 0xCD, dtype=np.uint8)  # nothing to rely on
+        self.bytes = np.full(max(n_bytes, 16) + 64, 0xCD, dtype=np.uint8)  # not zeros
         self.n_bytes = n_bytes
         start = self.bytes.ctypes.data
         self.address = start + (-start % 64)
 
 
 class EmulatedKernels:
-    at_work = threading.Lock()  # the shim has one block at a time
+    at_work = threading.Lock()  # the shim runs one block at a time
 
     def __init__(self, library):
         self.library = library

@@ -1,4 +1,4 @@
-"""Models that tests export, and rows to score: names in quotes, categories, missing values."""
+"""Models that tests export, and rows to score: quoted names, categories, missing values."""
 
 import saved_models
 

@@ -28,9 +28,9 @@ def as_frame(x, n_levels):
 
 
 def rank_trees(model, x, y, weights=None):
-    """The trees of a forest as full ranking trees, grown again one by one.
+    """Return the trees of a forest as full ranking trees, grown again one by one.
 
-    Fitted with ``warm_start=True``, a forest still has the thresholds it was grown with.
+    A forest fitted with ``warm_start=True`` still has the thresholds that it was grown with.
     """
     assert model.warm_start
     codes, _ = model._codes(x)
@@ -39,7 +39,7 @@ def rank_trees(model, x, y, weights=None):
     for t, kind in enumerate(plan.kind_of):
         counts = plan.sampling.counts(t, len(y))
         units = None if weights is None else weights * counts.astype(np.int64)
-        repeats = np.zeros((t + 1, len(y)), np.uint8)  # the number of a tree is part of its key
+        repeats = np.zeros((t + 1, len(y)), np.uint8)  # the index of a tree is part of its key
         repeats[t] = counts
         options = plan.kinds[kind].for_core(1.0, plan.sampling.design_effect(len(y)))
         labels = np.asarray(y, np.uint8)

@@ -1,10 +1,10 @@
-"""How many examples a property is tried on."""
+"""The number of examples that a property is tested on."""
 
 from hypothesis import settings
 
 
 def examples(number, **other):
-    """Settings with this number; a fifth of it in the quick profile, ten times in the long one."""
+    """Return settings with this number: a fifth in the quick profile, ten times in the long one."""
     most = settings().max_examples
     usual = settings.get_profile("default").max_examples
     if most < usual:

@@ -1,4 +1,4 @@
-"""Shards of the rows in this process: asked as workers of a cluster are."""
+"""Shards of the rows in this process, queried like the workers of a cluster."""
 
 from itertools import pairwise
 
@@ -46,7 +46,7 @@ def cut(weights, rows):
 
 
 def parts_of(codes, data: TrainingData, cuts):
-    """Cut the rows at the given places."""
+    """Cut the rows at the given positions."""
     bounds = [0, *cuts, len(data.labels)]
     shards = []
     for first, last in pairwise(bounds):
@@ -61,7 +61,7 @@ def parts_of(codes, data: TrainingData, cuts):
 
 
 class CallsHere:
-    """A cluster whose tasks are done in this process, when they are submitted."""
+    """A cluster whose tasks run in this process as soon as they are submitted."""
 
     n_workers = 2
 

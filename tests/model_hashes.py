@@ -1,7 +1,7 @@
-"""Models over options, classes, weights and categories, and a hash of each.
+"""Models with various options, classes, weights and categories, and a hash of each.
 
-`python tests/model_hashes.py` writes the hashes down. They change only with a fix that the
-changelog names: code that is moved, or made faster, must keep them.
+`python tests/model_hashes.py` writes the hashes. They change only with a fix that the changelog
+mentions: code that is moved, or made faster, must keep them.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ WEIGHTS = {
 
 
 def cases():
-    """Names of cases with what makes them."""
+    """Yield the name of each case and the arguments of `model_hash`."""
     every = {**TREES, **FORESTS, **BOOSTED}
     for n_classes in (2, 4):
         for kind in ("numbers", "categories"):
@@ -101,14 +101,14 @@ def cases():
 
 
 def model_hash(model, n_classes, kind, weight):
-    """Hash of the fitted model's scores, strata and tests."""
+    """Return a hash of the fitted model's scores and tests."""
     x, y = make_table(n_classes, kind)
     sample_weight = WEIGHTS[weight](np.random.default_rng(7))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         fitted = clone(model).fit(x, y, sample_weight=sample_weight)
     digest = hashlib.sha256()
-    # To ten digits: exponentials may differ in their last bits between processors.
+    # Ten digits only: exponentials may differ in their last bits between processors.
     text = [f"{score:.9e}" for score in fitted.score_samples(x)]
     digest.update(" ".join(text).encode())
     tree = getattr(fitted, "tree_", None)

@@ -1,4 +1,4 @@
-"""Damage to model files: bits, bytes, lengths, and edits that know how a document is built."""
+"""Damage to model files: bits, bytes, lengths, and edits that know the document's structure."""
 
 import copy
 import io
@@ -53,7 +53,7 @@ def edit_document(raw, rng):
 
 
 def edit_array(raw, rng):
-    """Change a few values of one array to others that are as likely, or odd."""
+    """Change a few values of one array to plausible or odd ones."""
     document, members = open_file(raw)
     arrays = list(find_arrays(document))
     for _ in range(rng.integers(1, 4)):
@@ -78,7 +78,7 @@ def edit_shape(raw, rng):
 
 
 def edit_members(raw, rng):
-    """Drop, swap, cut or fill the members of a zip."""
+    """Drop, swap, truncate or overwrite the members of a zip."""
     if not is_zip(raw):
         return edit_document(raw, rng)
     document, members = open_file(raw)
@@ -139,7 +139,7 @@ def find_arrays(value):
 
 
 def near_value(values, rng):
-    """Another value of the array, one beside it, or an odd one."""
+    """Return another value of the array, one next to it, or an odd one."""
     other = values[rng.integers(len(values))]
     choice = rng.random()
     if choice < 0.4:
@@ -150,7 +150,7 @@ def near_value(values, rng):
 
 
 def odd_value(rng):
-    """A value that has no business there; a copy, as a later edit may change it."""
+    """Return a value that does not belong there; a copy, as a later edit may change it."""
     return copy.deepcopy(ODD_NUMBERS[rng.integers(len(ODD_NUMBERS))])
 
 
@@ -168,7 +168,7 @@ def change_member(members, array, rng):
 
 
 def edit(document, rng):
-    """Walk to a random place and change what is there."""
+    """Walk to a random place and change the value there."""
     at = document
     while True:
         keys = list(at) if isinstance(at, dict) else list(range(len(at)))

@@ -1,4 +1,4 @@
-"""Loans in Parquet files, and the models of the same rows in memory."""
+"""Loans in Parquet files, and models of the same rows in memory."""
 
 import hashlib
 import tempfile
@@ -55,7 +55,7 @@ def fit_in_memory(model, folder, target, weight=None, columns=None):
 
 
 def digest(model):
-    """Hash of everything in the model."""
+    """Return a hash of everything in the model."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "model"
         treerank.save(model, path)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own: a temporary folder, a private socket, no network."""
+"""A private PostgreSQL server: a temporary folder, a private socket, no network."""
 
 import os
 import pwd
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def find_program(name):
-    """Path of a program of PostgreSQL; Debian keeps the server's out of the PATH."""
+    """Return the path of a PostgreSQL program; Debian keeps the server's out of the PATH."""
     found = shutil.which(name)
     places = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return found or (str(places[-1]) if places else None)
@@ -28,7 +28,7 @@ def why_not():
 
 
 def _user():
-    """User to run the server: not root."""
+    """Return the user to run the server if this process is root, which cannot run it."""
     if os.getuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -40,13 +40,13 @@ def _user():
 
 
 class Server:
-    """A running server, asked through psql."""
+    """A running server, queried through psql."""
 
     def __init__(self, folder, user):
         self.folder, self.user = folder, user
 
     def ask(self, query, given=None):
-        """Run a query; return what it writes to the standard output."""
+        """Run a query; return its standard output."""
         command = [
             find_program("psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", str(self.folder),
             "-U", "treerank", "-d", "postgres",

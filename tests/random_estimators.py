@@ -54,7 +54,7 @@ STUMPS = {
 
 
 def draw(rng, choices):
-    """Some of the parameters, each with one of its values; one wrong value now and then."""
+    """Draw some of the parameters with one of their values; a wrong value now and then."""
     kept = [name for name in choices if rng.random() < 0.4]
     drawn = {name: choices[name][int(rng.integers(len(choices[name])))] for name in kept}
     if rng.random() < 0.1:

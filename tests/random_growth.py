@@ -21,7 +21,7 @@ SPLITTER_PARAMETERS = {
 
 
 def table(n, n_classes, seed, n_features=4, n_levels=4):
-    """Rows with missing values, the last feature a category; every class occurs."""
+    """Return rows with missing values and a category as last feature; every class occurs."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, n_features)).round(1)
     x[:, -1] = rng.integers(0, n_levels, size=n)
@@ -33,7 +33,7 @@ def table(n, n_classes, seed, n_features=4, n_levels=4):
 
 
 def weights_of(kind, n, seed):
-    """Sample weights: none, whole numbers, fractions, huge ones or with zeros."""
+    """Return sample weights: none, integers, fractions, huge ones or with zeros."""
     rng = np.random.default_rng(seed)
     return {
         "none": None,

@@ -1,4 +1,4 @@
-"""Random tables, labels and weights for the fuzzer, good ones and bad ones."""
+"""Random tables, labels and weights for the fuzzer, valid and invalid."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -33,7 +33,7 @@ SURROGATE = "lone \ud800"
 
 
 def plain_numbers(rng, n):
-    """Floats that any estimator should take."""
+    """Return floats that any estimator should accept."""
     kind = rng.integers(4)
     if kind == 0:
         return rng.integers(-2, 3, size=n).astype(float)
@@ -43,7 +43,7 @@ def plain_numbers(rng, n):
 
 
 def numbers(rng, n):
-    """Floats of one of several characters, some of them missing."""
+    """Return floats of one of several kinds, some of them missing."""
     kind = rng.choice(["normal", "few", "odd", "constant", "huge", "tiny", "missing", "ladder"])
     if kind == "normal":
         values = rng.normal(size=n)
@@ -77,7 +77,7 @@ def whole_numbers(rng, n, dtype):
 
 
 def texts(rng, n, unseen):
-    """Text of one of several characters; levels that were not seen on demand."""
+    """Return text of one of several kinds, with unseen levels on demand."""
     kinds = ["few", "one", "one per row", "odd", "many", "surrogate"]
     kind = rng.choice(kinds, p=[0.4, 0.1, 0.15, 0.2, 0.1, 0.05])
     if kind == "one":
@@ -106,7 +106,7 @@ INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 
 
 def good_column(rng, n, kind, unseen):
-    """A column as pandas has it."""
+    """Return a pandas column."""
     if kind in INTEGERS:
         return pd.Series(whole_numbers(rng, n, kind))
     if kind == "plain":
@@ -152,7 +152,7 @@ GOOD = [
 
 
 def bad_column(rng, n):
-    """A column that may well be refused."""
+    """Return a column that may well be rejected."""
     kind = rng.integers(9)
     if kind == 0:
         return pd.Series(rng.choice([np.inf, -np.inf, 0.0], size=n))
@@ -178,12 +178,12 @@ ODD_NAMES = ["", "a b", "score", "true", "ä", '"', "x0", "a\0b", "\ud800", "[i]
 
 @dataclass
 class TableMaker:
-    """Makes tables of the same columns again and again: to fit to, and to score."""
+    """Makes tables with the same columns repeatedly: to fit and to score."""
 
     rng: np.random.Generator
     n_columns: int
     form: str
-    plain: bool  # numbers that any estimator should take
+    plain: bool  # numbers that any estimator should accept
 
     def __post_init__(self):
         rng = self.rng
@@ -278,7 +278,7 @@ def _polars_column(column):
 
 
 def unreadable_table(rng, X):
-    """Something else than a table."""
+    """Return something other than a table."""
     kind = rng.integers(8)
     if kind == 0:
         return sparse.csr_matrix(np.eye(len(X)))
@@ -298,7 +298,7 @@ def unreadable_table(rng, X):
 
 
 def labels(rng, n):
-    """Labels of two to five classes, as one of many types; sometimes bad ones."""
+    """Return labels of two to five classes, as one of many types; sometimes invalid ones."""
     n_classes = int(rng.choice([2, 2, 2, 2, 2, 2, 3, 5]))
     y = rng.integers(0, n_classes, size=n)
     y[: min(n, n_classes)] = np.arange(min(n, n_classes))
@@ -351,7 +351,7 @@ def bad_labels(rng, y):
 
 
 def weights(rng, n):
-    """Weights, or none; sometimes bad ones."""
+    """Return weights, or None; sometimes invalid ones."""
     kind = int(rng.integers(45))
     if kind < 8 or kind > 20:
         return None

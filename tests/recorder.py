@@ -1,11 +1,11 @@
-"""A classifier that keeps what it was given."""
+"""A classifier that records its input."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 
 class Recorder(ClassifierMixin, BaseEstimator):
-    """Thresholds the first feature and keeps what it was given."""
+    """Thresholds the first feature and records its input."""
 
     def __init__(self, sign=1):
         self.sign = sign

@@ -7,7 +7,7 @@ NASTY = "</script><script>alert(1)</script>"
 
 
 def loans(n=600, seed=0):
-    """Numbers, categories and missing values; a column and a level with hostile names."""
+    """Return numbers, categories and missing values; a column and a level have hostile names."""
     rng = np.random.default_rng(seed)
     x = pd.DataFrame(
         {
@@ -24,7 +24,7 @@ def loans(n=600, seed=0):
 
 
 def grades(n=450, seed=0, n_classes=3):
-    """Ordered classes."""
+    """Return rows of ordered classes."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % n_classes
     return rng.normal(size=(n, 3)) + y[:, np.newaxis] * [1.0, 0.4, 0.0], y

@@ -1,4 +1,4 @@
-"""Options of fits, and whether two models are the same to the bit."""
+"""Options of fits, and checks that two models are the same, bit for bit."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from treerank import LeafRank
 DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shrinkage": None}
 
 
-# A fit of few rounds, where the question is what goes into it or comes out.
+# A fit of few rounds, for tests of its input or output.
 SMALL = {"max_depth": 3, "pruning": None, "shrinkage": None}
 
 

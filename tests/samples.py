@@ -44,7 +44,7 @@ def frame(n, seed, missing=0.1):
 
 @st.composite
 def trees(draw):
-    """Children in preorder, and gains of the splits."""
+    """Draw the children of cells in preorder, and the gains of the splits."""
     left, right = [-1], [-1]
 
     def split(cell, depth):
@@ -66,7 +66,7 @@ def noise(seed, n=300, p=5):
 
 
 def whole_numbers(n, seed=0, p=4):
-    """Features of five values each, which any part of the rows has: so bins are the same."""
+    """Return features of five values each, which occur in any part of the rows: equal bins."""
     rng = np.random.default_rng(seed)
     X = rng.integers(5, size=(n, p)).astype(float)
     logit = 1.2 * (X[:, 0] > 1) + 0.8 * (X[:, 1] - 2) * (X[:, 2] > 2) - 0.5
@@ -74,13 +74,13 @@ def whole_numbers(n, seed=0, p=4):
 
 
 def cancer():
-    """A real table: rows to fit to and to score, and their labels."""
+    """Return a real table: rows to fit and to score, and their labels."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     return train_test_split(X, y, random_state=0)
 
 
 def graded(n=300, n_classes=4, seed=0, n_features=3):
-    """Rows whose class follows two features, with noise; values repeat."""
+    """Return rows whose class depends on two features, with noise; values repeat."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, n_features)).round(1)
     latent = x[:, 0] + 0.5 * x[:, 1] + rng.normal(size=n)

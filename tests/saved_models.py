@@ -18,7 +18,7 @@ from treerank.splitters import DyadicGrid
 
 
 def loans(n=400, seed=0):
-    """A table with numbers, categories of text, booleans and numbers, and missing values."""
+    """Return a table with numbers, text categories, booleans and missing values."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(
         {
@@ -36,7 +36,7 @@ def loans(n=400, seed=0):
 
 
 def new_rows(n=500, seed=7):
-    """Rows with missing values, a level that the models have not seen, and far values."""
+    """Return rows with missing values, a level that the models have not seen, and far values."""
     X, _ = loans(n, seed)
     X["income"] *= 3
     X.loc[::11, "home"] = "a boat"
@@ -115,7 +115,7 @@ STUMP = {
     "children_left": [1, -1, -1], "children_right": [2, -1, -1], "feature": [2, -2, -2],
     "threshold": [0.25, 0.0, 0.0], "value": [[9, 8], [8, 2], [1, 6]], "n_features": 4,
 }  # fmt: skip
-# Geometric rankers: of trees of this library, and of others on numbers.
+# Geometric rankers of this library's trees, and of other trees on numbers.
 GEOMETRIC = {
     "geometric_tree": lambda: GeometricRanker(TreeRank(max_depth=3), metric="standard"),
     "geometric_leafrank": lambda: GeometricRanker(LeafRank(max_depth=3), ranking="local"),
@@ -156,13 +156,13 @@ def fitted(name):
 
 
 def known(X, y=None):
-    """Rows without missing values, and of the levels that the J48 text names."""
+    """Return the rows without missing values whose level the J48 text names."""
     keep = X["income"].notna() & X["home"].isin(["owns", "rents", "größe <b>"])
     return X[keep], None if y is None else y[keep.to_numpy()]
 
 
 def come_back(model, rows, folder):
-    """Save and load a model; it must score as before."""
+    """Save and load a model; its scores must not change."""
     treerank.save(model, folder / "model")
     again = treerank.load(folder / "model")
     np.testing.assert_array_equal(again.score_samples(rows), model.score_samples(rows))

@@ -1,8 +1,8 @@
-"""Try an installed wheel: fit, score, save and load, and what it says of itself.
+"""Try an installed wheel: fit, score, save and load, and check its metadata.
 
     python tests/smoke.py
 
-Needs nothing but the wheel and what it depends on.
+Needs only the wheel and its dependencies.
 """
 
 import json
@@ -20,7 +20,7 @@ import treerank
 
 
 def main() -> None:
-    """Fit, score, save and load each kind of model; check what lies beside the code."""
+    """Fit, score, save and load each kind of model; check the metadata."""
     X, y = make_classification(2000, random_state=0)
     X[::7, 3] = np.nan
     for model in (
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def check_metadata() -> None:
-    """Look for the licences and the bill of materials of what is linked into the core."""
+    """Check the licences and the bill of materials of what is linked into the core."""
     found = distribution("treerank-ml")
     names = {path.name: path for path in found.files or []}
     assert {"LICENSE", "nanobind.txt", "robin-map.txt"} <= set(names), sorted(names)

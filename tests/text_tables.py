@@ -16,7 +16,7 @@ def text(*values):
 
 
 def sample(n=120, seed=0):
-    """A number that ranks, one that does not, and labels."""
+    """Return a number that ranks, one that does not, and labels."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n).round(2)
     return x, rng.normal(size=n).round(2), (x + rng.normal(size=n) > 0).astype(int)

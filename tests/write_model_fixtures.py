@@ -1,6 +1,6 @@
 """Write the model files of a version, with scores: ``python tests/write_model_fixtures.py 0.2.0``.
 
-Files that are there stay as they are: those of released versions must stay loadable.
+Existing files are kept: those of released versions must stay loadable.
 """
 
 import json
@@ -11,7 +11,7 @@ from saved_models import NAMES, fitted
 
 import treerank
 
-EVERY = 10  # rows between those whose scores are recorded
+EVERY = 10  # distance between rows whose scores are recorded
 
 
 def main(version):

@@ -1,11 +1,11 @@
-"""Piecewise linear approximation of an optimal ROC curve or surface that is known.
+"""Piecewise linear approximation of a known optimal ROC curve or surface.
 
-TreeRank copies, from data, a scheme that could be carried out exactly if the truth were known: cut
-every cell where its own ROC curve is farthest from its chord. After `depth` rounds there are
+TreeRank imitates, with data, a scheme that could be carried out exactly if the truth were known:
+cut every cell where its own ROC curve is farthest from its chord. After `depth` rounds there are
 ``2 ** depth`` cells, and for a curve of bounded curvature the error is divided by about 4 in each
 round (Clémençon and Vayatis 2008, Proposition 15; Clémençon and Robbiano 2013, Proposition 4.5).
-Where the curvature is not bounded, as at the ends of the curve of two Gaussians, the area between
-the curves still falls by 4, the largest gap by less.
+If the curvature is not bounded, as at the ends of the curve of two Gaussians, the area between the
+curves still falls by a factor of 4, the largest gap by less.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from .datasets import BinaryTruth, OrdinalTruth, RocSurface
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# A knot that lifts a piece by less than this, relative to its size, lifts it by rounding alone.
+# A knot that raises a piece by less than this, relative to its size, does so only by rounding.
 _ROUNDING = 1e-9
 
 __all__ = [
@@ -42,10 +42,10 @@ class RocApproximation:
     fpr, tpr : ndarray of shape (n_cells + 1,)
         The knots, from (0, 0) to (1, 1).
     thresholds : ndarray of shape (n_cells - 1,)
-        Slope of the true curve at the inner knots, falling. It is a likelihood ratio: cell k holds
-        the cases with ``thresholds[k] < ratio <= thresholds[k - 1]``.
+        Slope of the true curve at the inner knots, decreasing. It is a likelihood ratio: cell k
+        contains the cases with ``thresholds[k] < ratio <= thresholds[k - 1]``.
     positive_rate : float
-        Class share behind the levels of the posterior.
+        Class share used to compute the levels of the posterior.
     sup_distance, l1_distance : float
         Largest vertical gap to the true curve, and area between the two.
     """
@@ -90,10 +90,10 @@ class RocSurfaceApproximation:
     surface : RocSurface
         The approximation; ``surface.tails`` holds its knots.
     levels : ndarray of shape (n_cells - 1,)
-        Best scores that separate the cells, decreasing: cell k holds the cases with
+        Optimal scores that separate the cells, decreasing: cell k contains the cases with
         ``levels[k] < score <= levels[k - 1]``.
     winners : ndarray of shape (n_cells - 1,)
-        Which pair of classes cut there: 1 for classes 1 and 2, 2 for classes 2 and 3.
+        The pair of classes that won each cut: 1 for classes 1 and 2, 2 for classes 2 and 3.
     sup_distance, l1_distance : float
         Largest vertical gap to the true surface, and volume between the two.
     """
@@ -110,7 +110,7 @@ class RocSurfaceApproximation:
         return self.surface.vus
 
     def apply(self, score: ArrayLike) -> IntArray:
-        """Return the cell of cases with known best score; 0 is the best."""
+        """Return the cell of cases with known optimal score; 0 is the best."""
         return np.searchsorted(-self.levels, -np.asarray(score, dtype=np.float64), side="right")
 
 
@@ -122,19 +122,19 @@ def approximate_roc(
 ) -> RocApproximation:
     """Approximate a concave ROC curve by at most ``2 ** depth`` chords.
 
-    Between two knots the point is inserted whose tangent is parallel to the chord; there the gap is
-    largest, and the area grows most (Clémençon and Vayatis 2008, section 3.4).
+    Between two knots, the point whose tangent is parallel to the chord is inserted: there the gap
+    is largest, and the area grows most (Clémençon and Vayatis 2008, section 3.4).
 
     Parameters
     ----------
     roc : BinaryTruth, callable or (fpr, tpr)
         The true curve: the truth of a simulated sample; a vectorised function from the false to the
-        true positive rate; or the corners of a polygon, as `sklearn.metrics.roc_curve` returns
-        them. It must be concave, as optimal curves are.
+        true positive rate; or the corners of a polygon, as returned by `sklearn.metrics.roc_curve`.
+        It must be concave, as optimal curves are.
     depth : int
-        Number of rounds, 0 for the diagonal.
+        Number of rounds; 0 gives the diagonal.
     positive_rate : float, default=None
-        Class share with which slopes become posteriors. By default that of the truth, else 0.5.
+        Class share that converts slopes to posteriors. By default that of the truth, or 0.5.
 
     Returns
     -------
@@ -176,17 +176,17 @@ def approximate_roc_surface(
     """Approximate an optimal ROC surface of three classes with at most ``2 ** depth`` cells.
 
     In every cell two cuts compete, the best one for classes 1 and 2 and the best one for classes 2
-    and 3; the one that adds more volume wins (Clémençon and Robbiano 2013, section 4.2).
+    and 3; the cut that adds more volume wins (Clémençon and Robbiano 2013, section 4.2).
 
     Parameters
     ----------
     truth : OrdinalTruth
         Truth of a simulated sample with three ordered classes.
     depth : int
-        Number of rounds, 0 for one cell.
+        Number of rounds; 0 gives one cell.
     gain : {"exact", "local"}, default="exact"
-        What the tournament compares: the increase of the volume of the whole partition, or the
-        paper's formula, which looks at the cell alone.
+        What the tournament compares: the increase in the volume of the whole partition, or the
+        paper's formula, which only considers the cell.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def _farthest_points(
         slopes = np.diff(tpr) / np.diff(fpr)
     new_fpr, new_tpr = curve.touch(slopes, fpr[:-1], fpr[1:])
     run = new_fpr - fpr[:-1]
-    # A vertical piece has no gap; elsewhere the gap is negative by rounding at most.
+    # A vertical piece has no gap; elsewhere the gap can be negative only by rounding.
     tilted = np.isfinite(slopes)
     gaps = new_tpr - tpr[:-1] - np.where(tilted, slopes, 0.0) * run
     return slopes, new_fpr, new_tpr, np.where(tilted, np.maximum(gaps, 0.0), 0.0)
@@ -243,7 +243,7 @@ def _run_tournament(
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """Return, for each cell, the winning knot, its level, its pair of classes and its gain."""
     weights = np.diff(tails, axis=0)
-    # A class absent from a cell leaves an infinite ratio: nothing is above it, nothing is cut.
+    # A class absent from a cell gives an infinite ratio: nothing is above it, so nothing is cut.
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.nan_to_num(weights[:, 1:] / weights[:, :-1], nan=np.inf, posinf=np.inf)
     knots, levels, gains, merits = [], [], [], []
@@ -271,7 +271,7 @@ def _rounding_of_volume(weights: FloatArray) -> FloatArray:
 def _vus_gain(
     left: FloatArray, right: FloatArray, better_third: FloatArray, worse_first: FloatArray
 ) -> FloatArray:
-    """Return the increase of the VUS when cells are split, the left part being the better one."""
+    """Return the increase in VUS if cells are split and the left part is the better one."""
     (l1, l2, l3), (r1, r2, r3) = left.T, right.T
     split = r1 * l3 * (l2 + r2) / 2 + (l1 * l2 * l3 + r1 * r2 * r3) / 6
     whole = (l1 + r1) * (l2 + r2) * (l3 + r3) / 6
@@ -280,17 +280,17 @@ def _vus_gain(
 
 
 def _local_vus(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return what the tournament compares in the paper, as printed."""
+    """Return the quantity that the tournament compares in the paper, as printed."""
     return np.asarray(right[:, 0] * left[:, 2] / 2 + (left.prod(axis=1) + right.prod(axis=1)) / 6)
 
 
 def _surface_gap(true: RocSurface, rough: RocSurface) -> float:
     """Return the largest vertical distance between a surface and a lower one inscribed in it.
 
-    Both are ``(u(alpha) - w(gamma))+``. Where the lower one is positive the gap is the error of u
-    plus that of w, elsewhere it is less. Read along the share v of class 2 above a threshold of the
-    lower surface, the gap is the largest ``error_u(v) + error_w(v')`` with ``v' <= v``; both are
-    piecewise linear, so the corners of the two surfaces are all that has to be looked at.
+    Both are ``(u(alpha) - w(gamma))+``. If the lower one is positive, the gap is the error of u
+    plus that of w; otherwise it is less. As a function of the share v of class 2 above a threshold
+    of the lower surface, the gap is the largest ``error_u(v) + error_w(v')`` with ``v' <= v``. Both
+    errors are piecewise linear, so only the corners of the two surfaces need to be considered.
     """
     first, second, third = rough.tails.T
     corners = (rough.above_first(1 - true.tails[:, 0]), rough.above_second(true.tails[:, 2]))

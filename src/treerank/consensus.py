@@ -1,9 +1,9 @@
-"""Median rankings: several rankings of the same points in, one out.
+"""Median rankings: combine several rankings of the same points into one.
 
 Rankings are given by scores, or by ranks that grow with the score: only their order
-counts. The consensus comes back as mid-ranks, 1 for the lowest, tied points sharing theirs.
-Which one is the median depends on the distance that it has to keep small in total: the mean
-rank for Spearman's, the median rank for the footrule, a Kemeny median for Kendall's (see
+counts. The consensus is returned as mid-ranks: 1 for the lowest, and tied points share theirs.
+The median depends on the distance whose total it minimises: it is the mean rank for Spearman's,
+the median rank for the footrule, and a Kemeny median for Kendall's (see
 :func:`treerank.metrics.ranking_distance`).
 """
 
@@ -19,15 +19,15 @@ from treerank.metrics._discordance import discordance
 
 __all__ = ["kendall", "kendall_cost", "mean_rank", "median_rank"]
 
-# Up to this many cells every ordered partition is tried.
+# Up to this many cells, all ordered partitions are searched.
 EXACT_CELLS = 8
 
 Floats = NDArray[np.float64]
-Order = list[list[int]]  # cells by rank, lowest first; those of one list are tied
+Order = list[list[int]]  # cells by rank, lowest first; cells in the same list are tied
 
 
 def mean_rank(rankings: ArrayLike) -> Floats:
-    """Consensus of smallest total Spearman distance: points by their mean rank.
+    """Consensus with the smallest total Spearman distance: points by their mean rank.
 
     Parameters
     ----------
@@ -69,12 +69,13 @@ def median_rank(rankings: ArrayLike) -> Floats:
 
 
 def kendall(rankings: ArrayLike) -> Floats:
-    """Kemeny median: small total Kendall distance to the given rankings, ties allowed.
+    """Kemeny median: small total Kendall distance to the given rankings, with ties allowed.
 
-    Points that no ranking tells apart form one cell. Up to 8 cells all ordered partitions are
-    searched (by dynamic programming over sets of cells), and the result is exact. With more,
+    Points that no ranking distinguishes form one cell. With up to 8 cells, all ordered partitions
+    are searched (by dynamic programming over sets of cells), and the result is exact. With more,
     the mean rank is improved by moving one cell at a time to its best place, until no move
-    helps: never worse than the mean rank. Time and memory grow with the square of the cells.
+    helps; the result is never worse than the mean rank. Time and memory grow with the square of
+    the number of cells.
 
     Parameters
     ----------
@@ -114,7 +115,7 @@ def kendall(rankings: ArrayLike) -> Floats:
 def kendall_cost(consensus: ArrayLike, rankings: ArrayLike) -> float:
     """Total Kendall distance from a consensus to the rankings, in pairs of points.
 
-    A pair in opposite order counts 1, a pair tied in one of the two only counts 1/2.
+    A pair in opposite order counts 1, a pair tied in only one of the two counts 1/2.
 
     Parameters
     ----------
@@ -152,12 +153,12 @@ def _check(rankings: Any) -> Floats:
 
 
 def _mean_of_ranks(scores: Floats) -> Floats:
-    # Rounded, so that equal means are ties whatever the order of the sum.
+    # Rounded, so that equal means are ties whatever the order of summation.
     return np.asarray(rankdata(scores, axis=1).mean(axis=0).round(9))
 
 
 def _pair_costs(cells: NDArray[Any], size: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Cost of ranking cell i below cell j, and cost of tying them, for all pairs."""
+    """Return the cost of ranking cell i below cell j, and that of tying them, for all pairs."""
     n = cells.shape[1]
     higher, tied = np.zeros((n, n)), np.zeros((n, n))
     for row in cells:
@@ -177,13 +178,13 @@ def _order_of(values: Floats) -> Order:
 
 
 def _exact_order(below: Floats, apart: Floats) -> Order:
-    """Best ordered partition: the best lowest part of every set of cells, smaller sets first."""
+    """Return the best ordered partition, from the best one of every set of cells."""
     n = len(below)
     best = {0: 0.0}
     last: dict[int, int] = {}
     within = [_cost_within(apart, s) for s in range(1 << n)]
     for placed in range(1, 1 << n):
-        top = placed  # the cells ranked highest among those placed: any subset of them
+        top = placed  # the cells ranked highest among those placed: each subset is tried
         while top:
             rest = placed ^ top
             cost = best[rest] + within[top] + _cost_between(below, rest, top)
@@ -230,9 +231,9 @@ def _improve(order: Order, below: Floats, apart: Floats) -> Order:
 
 
 def _best_place(cell: int, place: Floats, below: Floats, apart: Floats) -> float | None:
-    """Cheapest place of a cell among the others; None when it has it already.
+    """Return the cheapest place of a cell among the others; None if it is already there.
 
-    Whole places mean a tie, half places lie between two.
+    Integer places mean a tie, half-integer places lie between two.
     """
     n_places = int(place.max()) + 1
     others = np.arange(len(place)) != cell

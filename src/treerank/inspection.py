@@ -1,6 +1,6 @@
-"""Read a fitted model: what its score depends on, and why a row is where it is.
+"""Inspection of fitted models: what a score depends on, and why a row is ranked where it is.
 
-What scikit-learn has is imported, not written again.
+Functions that scikit-learn provides are re-exported, not reimplemented.
 """
 
 from sklearn.inspection import permutation_importance

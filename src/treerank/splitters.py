@@ -1,13 +1,13 @@
 """Splitting rules other than LeafRank: any classifier, and a dyadic grid.
 
-`TreeRank` takes as its `splitter`
+`TreeRank` accepts as its `splitter`
 
 - a :class:`~treerank.LeafRank` (the default),
-- a classifier of scikit-learn or one that behaves like it, which is wrapped in a
+- a classifier of scikit-learn, or one with the same interface, which is wrapped in a
   :class:`ClassifierSplit`,
 - a :class:`DyadicGrid`, or anything else with the two methods of a :class:`Splitter`,
-- a function that is given a :class:`Cell` and returns one of these, or None for a cell that is
-  to stay whole.
+- a function that receives a :class:`Cell` and returns one of these, or None for a cell that is
+  not to be split.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from treerank._input.parameters import check_integer, invalid_parameter
 
 __all__ = ["Box", "Cell", "ClassifierSplit", "DyadicGrid", "Splitter"]
 
-# Bits of a cube's number, what a signed 64-bit integer holds, and of one coordinate, what a
-# double can represent.
+# Maximum bits of a cube's number, a signed 64-bit integer, and of one coordinate, which a double
+# must represent.
 KEY_BITS = 63
 COORDINATE_BITS = 52
-# liblinear, and libsvm where it draws folds, share one random generator in a process: their fits
-# wait for one another, so that the result does not depend on the threads.
+# liblinear, and libsvm if it draws folds, share one random generator per process: their fits take
+# turns, so that the result does not depend on the threads.
 _SHARED_GENERATOR = Lock()
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What a function that chooses splitters receives about a cell.
+    """Description of a cell, passed to a function that chooses splitters.
 
     Attributes
     ----------
     depth : int
-        0 at the root.
+        Depth of the cell; 0 at the root.
     path : str
-        Way from the root: "L" to the better side, "R" to the worse.
+        Path from the root: "L" to the better side, "R" to the worse.
     n_rows : int
-        Rows in the cell.
+        Number of rows in the cell.
     counts : array of shape (2,)
-        Their weight, class by class; the last class is ranked first.
+        Weight of the rows by class; the last class is ranked first.
     """
 
     depth: int
@@ -72,7 +72,7 @@ class Box:
     ----------
     low, high : arrays of shape (n_columns,)
     two_valued : array of shape (n_columns,)
-        Whether the column takes no other value than these two.
+        Whether the column has no values other than these two.
     """
 
     low: NDArray[np.float64]
@@ -81,50 +81,50 @@ class Box:
 
     @classmethod
     def around(cls, rows: NDArray[np.float64]) -> Self:
-        """Box of the given rows."""
+        """Return the box of the given rows."""
         low, high = rows.min(axis=0), rows.max(axis=0)
         return cls(low, high, ((rows == low) | (rows == high)).all(axis=0))
 
     def columns(self, chosen: NDArray[np.intp]) -> Box:
-        """Box in some of the columns."""
+        """Return the box in some of the columns."""
         return Box(self.low[chosen], self.high[chosen], self.two_valued[chosen])
 
 
 @runtime_checkable
 class Splitter(Protocol):
-    """Two methods that a custom rule needs to split the cells of a tree.
+    """The two methods that a custom rule needs to split the cells of a tree.
 
-    A copy is fitted to every cell. If `fit` has a parameter `box` as well, it is given the
+    A copy is fitted to every cell. If `fit` also has a parameter `box`, it receives the
     :class:`Box` of all training rows.
     """
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None = None) -> Any:
-        """Learn from the rows of a cell; y is 1 for the class that is ranked first, else 0."""
+        """Learn from the rows of a cell; y is 1 for the class that is ranked first, otherwise 0."""
 
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell for each row whether it belongs to the better side of the cell."""
+        """Return whether each row belongs to the better side of the cell."""
 
 
 class ClassifierSplit(BaseEstimator):
     """Split a cell by a classifier: its positive predictions are the better side.
 
-    The gain in AUC of a split is a cost-sensitive classification error: a positive costs what
-    the cell has in negatives and the other way round [1]_. So the classifier is fitted with
-    weights that make both classes weigh the same within the cell. With SVMs this is the
-    splitting rule of [2]_.
+    The gain in AUC of a split is a cost-sensitive classification error, in which the cost of a
+    positive is the weight of the negatives in the cell and vice versa [1]_. So the classifier is
+    fitted with weights that give both classes the same total weight within the cell. With SVMs
+    this is the splitting rule of [2]_.
 
     Parameters
     ----------
     estimator : classifier
-        Its `fit` must take `sample_weight`; that of a `Pipeline` or of `GridSearchCV` passes it
-        on to the classifier inside. `KNeighborsClassifier` does not take it: there the
-        neighbours' votes are weighted. Where its `random_state` is None, `TreeRank` sets it
-        from its own for every cell.
+        Its `fit` must accept `sample_weight`; a `Pipeline` or a `GridSearchCV` passes it on to the
+        classifier inside. `KNeighborsClassifier` does not accept it: there the votes of the
+        neighbours are weighted. If its `random_state` is None, `TreeRank` sets it from its own for
+        every cell.
 
     Attributes
     ----------
     estimator_ : classifier
-        Fitted with classes 0 and 1.
+        The classifier, fitted with classes 0 and 1.
 
     References
     ----------
@@ -151,16 +151,16 @@ class ClassifierSplit(BaseEstimator):
         self.estimator = estimator
 
     estimator_: Any
-    _weight: NDArray[np.float64]  # of the rows fitted to; only neighbours need it
+    _weight: NDArray[np.float64]  # of the rows fitted to, negative for class 0; for neighbours only
 
     def fit(self, X: NDArray[Any], y: NDArray[Any], sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the classifier with both classes weighted alike.
+        """Fit the classifier with the same total weight for both classes.
 
         Parameters
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            0 or 1, some of each.
+            0 or 1, both present.
         sample_weight : array of shape (n_samples,), optional
 
         Returns
@@ -186,7 +186,7 @@ class ClassifierSplit(BaseEstimator):
         return self
 
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell for each row whether the classifier takes it for a positive."""
+        """Return whether the classifier predicts each row as positive."""
         check_is_fitted(self)
         neighbours = last_step(self.estimator_)
         if not isinstance(neighbours, KNeighborsClassifier):
@@ -199,27 +199,27 @@ class ClassifierSplit(BaseEstimator):
 
 
 class DyadicGrid(BaseEstimator):
-    """Split a cell by cubes of side 2^-j: the best of all unions of them.
+    """Split a cell by cubes of side 2^-j, into the best of all unions of cubes and the rest.
 
-    The box of the training rows is cut into ``2**resolution`` intervals per feature. Cubes are
-    ordered by the ratio of positives to negatives and the order is cut where the AUC of the two
-    parts is largest: no other union of cubes does better [1]_. Only occupied cubes take memory.
+    The box of the training rows is divided into ``2**resolution`` intervals per feature. Cubes are
+    ordered by the ratio of positives to negatives, and the order is cut where the AUC of the two
+    parts is largest: no other union of cubes is better [1]_. Only occupied cubes take memory.
 
     Parameters
     ----------
     resolution : int, default=2
-        The exponent j, at most 52. Features that take two values only are cut in two, whatever
-        it is. The number of a cube must fit 63 bits: `resolution` bits per feature.
+        The exponent j, at most 52. Features with only two values are always cut in two. The number
+        of a cube must fit into 63 bits, with `resolution` bits per feature.
 
     Attributes
     ----------
     cubes_ : array of shape (n_occupied,)
         Numbers of the occupied cubes, ascending.
     is_better_ : array of shape (n_occupied,)
-        Which of them make up the better side.
+        Whether each of them belongs to the better side.
     elsewhere_ : bool
-        Whether a row in a cube without training rows goes to the better side: it goes where the
-        most weight has gone. A row outside the box belongs to the nearest cube.
+        Whether a row in a cube without training rows goes to the better side: it goes to the side
+        with the larger weight. A row outside the box belongs to the nearest cube.
 
     References
     ----------
@@ -261,10 +261,10 @@ class DyadicGrid(BaseEstimator):
         ----------
         X : array of shape (n_samples, n_features)
         y : array of shape (n_samples,)
-            0 or 1, some of each.
+            0 or 1, both present.
         sample_weight : array of shape (n_samples,), optional
         box : Box, optional
-            What the grid divides. By default the box of the given rows.
+            The box that the grid divides; by default that of the given rows.
 
         Returns
         -------
@@ -277,15 +277,15 @@ class DyadicGrid(BaseEstimator):
         weight = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
         positive = np.bincount(cube, weight * (y == 1))
         negative = np.bincount(cube, weight * (y == 0))
-        # beta - alpha of a union adds up over its cubes. So the order by beta / alpha is cut
-        # best after the last cube with beta >= alpha: no need to sort.
+        # beta - alpha of a union is a sum over its cubes, so the order by beta / alpha is best cut
+        # after the last cube with beta >= alpha: no sorting is needed.
         self.is_better_ = positive * negative.sum() >= negative * positive.sum()
         weight_sum = positive + negative
         self.elsewhere_ = bool(2 * weight_sum[self.is_better_].sum() >= weight_sum.sum())
         return self
 
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell for each row whether its cube belongs to the better side."""
+        """Return whether the cube of each row belongs to the better side."""
         check_is_fitted(self)
         number = self._number(np.asarray(X, dtype=np.float64))
         place = np.minimum(np.searchsorted(self.cubes_, number), len(self.cubes_) - 1)
@@ -293,7 +293,7 @@ class DyadicGrid(BaseEstimator):
         return np.where(known, self.is_better_[place], self.elsewhere_)
 
     def _bits_of(self, box: Box) -> NDArray[np.int64]:
-        """Bits that a cube's number spends on each column."""
+        """Return the bits that the number of a cube spends on each column."""
         resolution = check_integer("resolution", self.resolution, 1)
         assert resolution is not None
         if resolution > COORDINATE_BITS:
@@ -314,11 +314,11 @@ class DyadicGrid(BaseEstimator):
         return bits.astype(np.int64)
 
     def _number(self, X: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the number of each row's cube: its coordinates side by side, in bits."""
+        """Return the number of each row's cube: the bits of its coordinates, concatenated."""
         number = np.zeros(len(X), dtype=np.int64)
         for j in np.flatnonzero(self._bits):
             low, high, bits = self._box.low[j], self._box.high[j], self._bits[j]
-            # Halved where doubles end, so that the width does not overflow.
+            # Halved near the largest doubles, so that the width does not overflow.
             unit = 0.5 if max(-low, high) > 1e300 else 1.0
             inside = np.clip(X[:, j], low, high) * unit
             scaled = (inside - low * unit) / (high * unit - low * unit)
@@ -328,14 +328,14 @@ class DyadicGrid(BaseEstimator):
 
 
 def _balanced_weights(y: NDArray[Any], sample_weight: ArrayLike | None) -> NDArray[np.float64]:
-    """Weights times what makes the two classes weigh the same, with the total kept."""
+    """Return weights rescaled such that both classes weigh the same, with the total unchanged."""
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     weight_sum = np.bincount(y, weight, minlength=2)
     return np.asarray(weight * (weight_sum.sum() / 2 / weight_sum)[y])
 
 
 def _votes(distance: NDArray[np.float64], weights: Any) -> NDArray[np.float64]:
-    """Weight of each neighbour by its distance, as `KNeighborsClassifier` means it."""
+    """Return the weight of each neighbour by its distance, as in `KNeighborsClassifier`."""
     if weights is None or (isinstance(weights, str) and weights == "uniform"):
         return np.ones_like(distance)
     if callable(weights):

@@ -1,4 +1,4 @@
-"""Slow twins: each kernel once more, written to be read; a module for each room."""
+"""Slow twins: reference implementations of the kernels, written to be read; a module per room."""
 
 from .binning import (
     all_thresholds,

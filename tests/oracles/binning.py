@@ -1,4 +1,4 @@
-"""Thresholds, codes of values, numbers of labels, statistics of categories."""
+"""Thresholds, codes of values, indices of labels, statistics of categories."""
 
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -8,19 +8,19 @@ import numpy as np
 
 @contextmanager
 def all_thresholds():
-    """Trees fitted here keep every threshold they could have cut at, to be audited."""
+    """Let trees fitted in this context keep every threshold they could have used, for audits."""
     with patch("treerank._base.keep_used_in_trees", lambda binning, trees: (binning, trees)):
         yield
 
 
 def odd_numbers(values):
-    """Whether each column has a missing value, and whether any value is infinite."""
+    """Return whether each column has a missing value, and whether any value is infinite."""
     missing = [any(str(v) == "nan" for v in column) for column in values.T.tolist()]
     return missing, any(abs(v) == float("inf") for v in values.ravel().tolist())
 
 
 def thresholds(values, max_bins, weight=None):
-    """Midpoints of neighbours, or bins of about equal weight_sum."""
+    """Return midpoints between neighbours, or between bins of about equal weight."""
     weight = np.ones(len(values)) if weight is None else np.asarray(weight, dtype=float)
     known = ~np.isnan(values)
     distinct = np.unique(values[known])
@@ -47,12 +47,12 @@ def between(low, high):
 
 
 def encode(values, cuts):
-    """0 for missing, else 1 + the number of thresholds below the value."""
+    """Return 0 for missing values, otherwise 1 plus the number of thresholds below the value."""
     return np.array([0 if np.isnan(v) else 1 + sum(v > t for t in cuts) for v in values])
 
 
 def number_labels(labels):
-    """Distinct labels in their order, and the place of each; None where they are far apart."""
+    """Return the distinct labels in order and the index of each; None if they are far apart."""
     distinct = sorted(set(labels))
     if distinct and distinct[-1] - distinct[0] >= 256:
         return None
@@ -60,14 +60,15 @@ def number_labels(labels):
 
 
 def rows_up_to(hashes, labels, bounds):
-    """Rows whose hashes are up to the bound of their class."""
+    """Return the rows whose hashes do not exceed the bound of their class."""
     return [i for i, (h, k) in enumerate(zip(hashes, labels, strict=True)) if h <= bounds[k]]
 
 
 def level_statistic(level, fold, labels, weight, row):
-    """Mean of the shares above each class, of rows of a row's level in other folds, shrunk.
+    """Return the shrunken mean grade of a row's level, over rows in other folds.
 
-    None: no such row. `row` None: of every level, by all rows.
+    The grade of a row is the mean of whether it is above each class. Returns None if there is no
+    such row. If `row` is None, returns the statistic of every level, over all rows.
     """
     others = np.ones(len(level), dtype=bool) if row is None else fold != fold[row]
     others &= level > 0

@@ -9,20 +9,20 @@ from .splits import believed
 
 
 def fixed_point(values, bits):
-    """Integers of at most `bits` bits, and the power of two that 1 stands for."""
+    """Return integers of at most `bits` bits, and the power of two that 1 stands for."""
     unit = float(np.ldexp(1.0, int(np.frexp(np.abs(values).max())[1]) - bits))
     return np.rint(values / unit).astype(np.int32), unit
 
 
 def logistic_derivatives(scores, labels):
-    """First and second derivatives of minus the log-likelihood, the scores being log-odds."""
+    """Return both derivatives of the negative log-likelihood, for scores that are log-odds."""
     with np.errstate(over="ignore"):
         share = 1 / (1 + np.exp(-scores))
     return share - labels, share * (1 - share)
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)) by the operations of the core, one at a time."""
+    """Return 1 / (1 + exp(-x)) by the operations of the core, one at a time."""
     below = max(x if x < 0 else -x, -708.0)
     k = float(np.rint(below * 1.4426950408889634))
     r = (below - k * 0.6931471803691238) - k * 1.9082149292705877e-10
@@ -34,7 +34,7 @@ def sigmoid(x):
 
 
 class GradientRows(NamedTuple):
-    """Rows of a gradient tree: sums are over `rows`, weighted."""
+    """Rows of a gradient tree; sums are weighted sums over `rows`."""
 
     codes: np.ndarray
     gradient: np.ndarray
@@ -63,7 +63,7 @@ class GradientRows(NamedTuple):
         return np.clip(-self.slope(rows) / curvature, *bounds)
 
     def gain(self, rows, bounds, slope=None):
-        """Twice the fall of the loss, to second order, at the value within the bounds."""
+        """Return twice the decrease of the loss, to second order, at the value within bounds."""
         slope = self.slope(rows) if slope is None else slope
         curvature = max(self.curvature(rows) + self.options["l2"], 1e-3)
         free = -slope / curvature
@@ -73,7 +73,7 @@ class GradientRows(NamedTuple):
         return -2 * slope * value - curvature * value**2
 
     def gain_of_parts(self, left, right, bounds, sign, slopes):
-        """Gain of two parts; `slopes` are what is believed of their gradients, or None."""
+        """Return the gain of two parts; `slopes` are their shrunken gradients, or None."""
         for part in (left, right):
             if self.sums(part)[2] < self.options["min_weight_leaf"] or self.curvature(part) < 1e-3:
                 return 0.0
@@ -85,7 +85,7 @@ class GradientRows(NamedTuple):
         return self.gain(left, bounds, one) + self.gain(right, bounds, other) - whole
 
     def believed_slopes(self, feature, rows):
-        """What is believed of the gradient of each level, by code, and how it ranks the level."""
+        """Return the shrunken gradient of each level, and the value that ranks it, by code."""
         mean = self.slope(rows) / max(self.curvature(rows), 1e-3)
         codes = self.codes[feature, rows]
         levels = {code: rows[codes == code] for code in np.unique(codes)}
@@ -102,13 +102,13 @@ class GradientRows(NamedTuple):
         return slope, dict(zip(levels, value, strict=True))
 
     def bounds_between(self, worse, better, bounds):
-        """Bounds of two sides of which the second must not lie below the first."""
+        """Return the bounds of two sides, the second of which must not be below the first."""
         middle = (self.value(worse, bounds) + self.value(better, bounds)) / 2
         return (bounds[0], middle), (middle, bounds[1])
 
 
 def boosted_tree_values(data, rows, chosen):
-    """Value of every row of the table in the tree grown on `rows`."""
+    """Return the value of every row of the table in the tree grown on `rows`."""
     everyone = np.arange(data.codes.shape[1])
     values = np.empty(len(everyone))
     free = (-np.inf, np.inf)
@@ -116,7 +116,7 @@ def boosted_tree_values(data, rows, chosen):
     cells = [(np.asarray(rows), everyone, free, 0)]
     splits = [_gradient_split(data, *cells[0], chosen)]
     waiting = [0]
-    # The order of the cells matters only where the number of strata is limited.
+    # The order of the cells matters only if the number of strata is limited.
     for _ in range(1, data.options.get("max_leaf_nodes") or 10**9):
         waiting = [number for number in waiting if splits[number] is not None]
         if not waiting:
@@ -126,7 +126,7 @@ def boosted_tree_values(data, rows, chosen):
         _, halves, of_half = splits[best]
         for half, limits in zip(halves, of_half, strict=True):
             here, there = (np.concatenate([leaf[k] for leaf in half]) for k in range(2))
-            # A row's value is that of the last leaf, or stratum, it came by.
+            # The value of a row is that of the last leaf, or stratum, that it reached.
             for leaf, reaching, of_leaf in half:
                 step = data.value(leaf, of_leaf)
                 if data.options["by_stratum"]:
@@ -139,7 +139,7 @@ def boosted_tree_values(data, rows, chosen):
 
 
 def _gradient_split(data, mine, reaching, bounds, depth, chosen):
-    """How a cell may be split: (gain of all tests inside, halves, their bounds), or None."""
+    """Return how a cell is split: (gain of all tests inside, halves, their bounds), or None."""
     if depth == data.options["max_depth"]:
         return None
     leaves, tested = [], []
@@ -156,7 +156,7 @@ def _gradient_split(data, mine, reaching, bounds, depth, chosen):
 
 
 def _gradient_halves(data, leaves, bounds, constrained):
-    """Put leaves in order of value and cut them where the gain is highest."""
+    """Sort leaves by value and cut the order where the gain is highest."""
     value = [data.value(leaf[0], leaf[2]) for leaf in leaves]
     order = sorted(range(len(leaves)), key=lambda i: (-value[i], i))
     cuts = [
@@ -172,7 +172,7 @@ def _gradient_halves(data, leaves, bounds, constrained):
 
 
 def _gradient_leaves(data, at, chosen, depth, leaves, tested):
-    """Leaves of the tree inside a cell, left to right: (rows grown on, that reach it, bounds)."""
+    """Collect a cell's leaves, left to right: (rows grown on, rows that reach it, bounds)."""
     mine, reaching, bounds = at
     found = None
     if depth < data.options["leafrank_depth"]:
@@ -194,11 +194,11 @@ def _gradient_leaves(data, at, chosen, depth, leaves, tested):
 
 
 class AmbiguousTieError(Exception):
-    """Two tests gain the same but for the last digits, so that either may be taken."""
+    """Two tests have the same gain up to the last digits, so that either may be chosen."""
 
 
 def _best_gradient_test(data, rows, chosen, bounds):
-    """The test of the highest gain, as (feature, whether each code goes left, gain)."""
+    """Return the test with the highest gain: (feature, whether each code goes left, gain)."""
     best, found, gains = 1e-10, None, []
     for feature in chosen:
         slope = data.believed_slopes(feature, rows)[0] if data.categorical[feature] else None
@@ -220,7 +220,7 @@ def _best_gradient_test(data, rows, chosen, bounds):
 
 
 def _gradient_tests(data, rows, feature):
-    """Yield all tests of a feature that part the rows, in the order they are looked at."""
+    """Yield all tests of a feature that split the rows, in the order in which they are tried."""
     codes = data.codes[feature, rows]
     n_codes = data.codes[feature].max() + 1
     seen = np.unique(codes)
@@ -234,7 +234,7 @@ def _gradient_tests(data, rows, feature):
         return
     known = seen[seen > 0]
     for i, code in enumerate(known):
-        # A cut in a gap between codes that occur is put in its middle.
+        # A cut in a gap between codes that occur is placed in the middle of the gap.
         cut = code + (known[i + 1] - 1 - code) // 2 if i + 1 < len(known) else code
         right = np.arange(n_codes) <= cut
         right[0] = False
@@ -249,6 +249,6 @@ def _gradient_tests(data, rows, feature):
 
 
 def _send_with_most(goes_left, unseen, data, rows, codes):
-    """Send codes that do not occur the way of most rows."""
+    """Send codes that do not occur to the side of most rows."""
     weight = data.sums(rows[goes_left[codes]])[2]
     goes_left[unseen] = 2 * weight > data.sums(rows)[2]

@@ -19,7 +19,7 @@ def _key(parent, branch):
 
 
 def draw_counts(seed, tree, n_draws, n, replace, block_rows=65536):
-    """How often each row is drawn: draws are shared out over blocks by halves, then made."""
+    """Return how often each row is drawn: draws are divided among blocks by halves, then made."""
     key = _key(_key(seed, 0x73616D706C65), tree)
     sizes = [min(block_rows, n - first) for first in range(0, n, block_rows)]
     counts = []
@@ -42,7 +42,7 @@ def draw_counts(seed, tree, n_draws, n, replace, block_rows=65536):
 
 
 def _share_out(key, draws, sizes, first, replace):
-    """Draws of each block; every draw is followed on its own."""
+    """Return the number of draws of each block, following each draw individually."""
     if len(sizes) == 1:
         return [draws]
     half = (2 * first + len(sizes)) // 2 - first
@@ -63,7 +63,7 @@ def _share_out(key, draws, sizes, first, replace):
 
 
 def _count_below(n, share, key):
-    """How many of n numbers lie below the share: bit by bit, 64 numbers to a word."""
+    """Return how many of n numbers lie below the share, bit by bit, with 64 numbers per word."""
     undecided, below, word = n, 0, 0
     while undecided and share:
         share *= 2
@@ -81,9 +81,9 @@ def _count_below(n, share, key):
 
 
 def folds(hashes, labels, units, n_folds, seed):
-    """Rows of each class assigned to folds 0, 1, ... by hash; ties: the lighter, then the first.
+    """Assign the rows of each class to folds 0, 1, ... by hash; on ties, by weight, then order.
 
-    With equal rows in a class their places are shuffled before.
+    If a class has equal rows, their positions are shuffled first.
     """
     fold = np.empty(len(hashes), dtype=np.int32)
     weight = np.ones(len(hashes)) if units is None else units
@@ -100,12 +100,12 @@ def folds(hashes, labels, units, n_folds, seed):
 
 
 def shuffle_key(seed, label):
-    """The key by which the rows of a class are shuffled before they are assigned to folds."""
+    """Return the key that shuffles the rows of a class before they are assigned to folds."""
     return _key(_key(seed, 0x73687566666C65), label)
 
 
 def shuffled(number, size, key):
-    """A permutation of the numbers below `size`: a Feistel network of four rounds."""
+    """Permute the numbers below `size` by a Feistel network of four rounds."""
     half = ((size - 1).bit_length() + 1) // 2
     while True:
         high, low = divmod(number, 1 << half)

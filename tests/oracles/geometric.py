@@ -1,4 +1,4 @@
-"""Distance of a row to where it would be decided otherwise."""
+"""Distance of a row to the nearest place with another decision."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .trees import goes_left
 
 
 def leaf_boxes(arrays):
-    """(leaf, box) of a tree of plain arrays; a box has (low, high, missing allowed) by feature."""
+    """Return (leaf, box) of plain arrays; a box has (low, high, missing allowed) by feature."""
     boxes = []
     pending = [(0, {})]
     while pending:
@@ -31,7 +31,7 @@ def is_in_box(x, box):
 
 
 def distance_to_box(x, box, scale):
-    """Distance of the projection; infinite to a box that is empty for such a row."""
+    """Return the distance of the projection; infinite if the box is empty for such a row."""
     squares = 0.0
     for f, (low, high, missing) in box.items():
         if low >= high and not (missing and np.isnan(x[f])):
@@ -42,7 +42,7 @@ def distance_to_box(x, box, scale):
 
 
 def distance_to_boundary(arrays, x, scale, interest):
-    """Projection on all leaves that are decided otherwise: Algorithms 1 and 2 of the paper."""
+    """Project on all leaves with another decision: Algorithms 1 and 2 of the paper."""
     boxes = leaf_boxes(arrays)
     predicted = np.argmax(arrays["value"], axis=1) == interest
     [own] = [leaf for leaf, box in boxes if is_in_box(x, box)]
@@ -51,9 +51,9 @@ def distance_to_boundary(arrays, x, scale, interest):
 
 
 def distance_in_ranking_tree(model, x, codes, scale):
-    """The same for TreeRank and LeafRank, whose features may be categories, by all paths.
+    """The same for TreeRank and LeafRank, whose features may be categorical, over all paths.
 
-    `x` has numbers, `codes` the codes of all features.
+    `x` holds the numbers, `codes` the codes of all features.
     """
     tree, binning = model.tree_, model._binning
     ends = []

@@ -1,4 +1,4 @@
-"""Decisions of a grown tree, and what stands in for missing values."""
+"""Decisions of a grown tree, and substitutes for missing values."""
 
 import numpy as np
 
@@ -16,8 +16,8 @@ from .trees import goes_left
 def audit(tree, codes, labels, weight, options, categorical=(), stand_ins=None):
     """Check every decision of a grown tree against its definition, row by row.
 
-    `stand_ins(rows)`, if given, names for each feature the code that missing counts as in
-    a cell of these rows.
+    `stand_ins(rows)`, if given, returns for each feature the code that replaces missing values
+    in a cell of these rows.
     """
     rows = {0: np.arange(codes.shape[1])}
     for c, cell in enumerate(tree.cells):
@@ -75,7 +75,7 @@ def audit_leafrank(tree, c, codes, labels, weight, rows, options, categorical):
 
 
 def cell_means(x, weight, rows):
-    """Mean of each feature over the known values of a cell's rows; NaN where none is known."""
+    """Return the mean of each feature over a cell's known values; NaN if none is known."""
     means = []
     for column in x.T:
         known = rows[~np.isnan(column[rows])]
@@ -85,6 +85,6 @@ def cell_means(x, weight, rows):
 
 
 def most_frequent(codes, weight, rows):
-    """Code with the largest weight among a cell's known values, on ties the lowest; 0 for none."""
+    """Return the known code with the largest weight in a cell, on ties the lowest; 0 for none."""
     weight_sum = np.bincount(codes[rows], weights=weight[rows])
     return int(np.argmax(weight_sum[1:])) + 1 if weight_sum[1:].any() else 0

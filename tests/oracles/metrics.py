@@ -1,4 +1,4 @@
-"""Pairs in order: AUC, concordance, VUS, and the top of the ranking."""
+"""Metrics by pairs: AUC, concordance, VUS, and the top of the ranking."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def auc(y, score, weight=None):
-    """Mann-Whitney over all pairs, ties counted 1/2."""
+    """Return the Mann-Whitney statistic over all pairs, with ties counted as 1/2."""
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
     total = area = 0.0
     for i in np.flatnonzero(y == 1):
@@ -18,7 +18,7 @@ def auc(y, score, weight=None):
 
 
 def concordance(y, s, weight=None):
-    """Share of the pairs of different classes in order, pair by pair; ties count one half."""
+    """Return the share of pairs of different classes in order, with ties counted as 1/2."""
     weight = np.ones(len(y)) if weight is None else np.asarray(weight)
     agreeing = total = 0.0
     for i in range(len(y)):
@@ -30,10 +30,10 @@ def concordance(y, s, weight=None):
 
 
 def vus_of_cells(values, counts):
-    """AUC, or VUS beyond two classes, of cells in which scores are tied.
+    """Return the AUC, or the VUS for more than two classes, of cells with tied scores.
 
     f[j] is the weight of chains of the first j classes among the cells so far, worst first; m
-    classes in a row from cells of one value count 1 / m!.
+    consecutive classes from cells of one value count 1 / m!.
     """
     n_classes = counts.shape[1]
     f = [Fraction(1)] + [Fraction(0)] * n_classes
@@ -49,9 +49,9 @@ def vus_of_cells(values, counts):
 
 
 def top_of_cells(values, counts, focus):
-    """Local or partial AUC of scored cells (negatives, positives), tie by tie in fractions.
+    """Return local or partial AUC of scored cells (negatives, positives), exactly, by fractions.
 
-    `focus`: "rows" or "negatives", and two rates.
+    `focus` is "rows" or "negatives", and two rates.
     """
     kind, low, high = focus
     total = [Fraction(float(c)) for c in counts.sum(axis=0)]

@@ -1,4 +1,4 @@
-"""Subtrees, and the choice among them."""
+"""Subtrees, and the choice between them."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -13,7 +13,7 @@ from .trees import goes_left
 
 
 def all_subtrees(left, right, cell=0):
-    """Every pruned subtree, as the set of its split cells."""
+    """Return every pruned subtree, as the set of its split cells."""
     if left[cell] < 0:
         return [frozenset()]
     return [frozenset()] + [
@@ -24,7 +24,7 @@ def all_subtrees(left, right, cell=0):
 
 
 def leaves_at(tree, step):
-    """Which cells are leaves of the subtree at this step of the nested sequence."""
+    """Return which cells are leaves of the subtree at this step of the nested sequence."""
     split = tree.sequence[1] > step
     is_leaf = ~split
     is_leaf[1:] &= split[tree.cells["parent"][1:]]
@@ -32,9 +32,9 @@ def leaves_at(tree, step):
 
 
 def held_out_worth(tree, counts, tried, shrinkage, focus=None):
-    """AUC and Brier score for each lambda, every subtree scored anew.
+    """Return AUC and Brier score for each lambda, with every subtree scored anew.
 
-    `counts`: those of the held-out rows in all cells. A NaN shrinkage stands for the tree's own
+    `counts` are those of the held-out rows in all cells. A NaN shrinkage means the tree's own
     order.
     """
     aucs, briers = [], []
@@ -54,7 +54,7 @@ def held_out_worth(tree, counts, tried, shrinkage, focus=None):
 
 
 def best_penalised(left, right, gain, penalty):
-    """Largest gain for every number of leaves, and the best of gain - penalty, by enumeration."""
+    """Return the largest gain by number of leaves, and the best gain - penalty, by enumeration."""
     gains = {}
     for subtree in all_subtrees(left, right):
         leaves = len(subtree) + 1
@@ -64,11 +64,11 @@ def best_penalised(left, right, gain, penalty):
 
 
 def prune_leafrank(grow, codes, labels, units, n_folds=5):
-    """Tests that pruning keeps of a LeafRank tree, by trying every subtree at every lambda.
+    """Return the tests that pruning keeps of a LeafRank tree, from all subtrees and lambdas.
 
-    `grow(units)` grows the tree of one cell and returns it, or None; a row counts as often as
-    `units` says. Rows of each class are assigned to the folds in a shuffled order, each with all
-    its units.
+    `grow(units)` grows the tree of one cell and returns it, or None; `units` says how often each
+    row counts. Rows of each class are assigned to the folds in a shuffled order, each with all its
+    units.
     """
     tree = grow(units)
     if tree is None:
@@ -98,7 +98,7 @@ class _Subtree(NamedTuple):
 
 
 def _worths(tree):
-    """Every subtree with its beta - alpha, where each leaf in which that is positive goes left."""
+    """Return every subtree with its beta - alpha, if leaves in which that is positive go left."""
     tests = tree.tests
     total = [Fraction(int(tests[c][0])) for c in ("negative", "positive")]
 
@@ -117,7 +117,7 @@ def _worths(tree):
 
 
 def _best_at(subtrees, lam):
-    """Smallest of the subtrees with the largest worth less lambda times leaves."""
+    """Return the smallest of the subtrees with the largest worth minus lambda times leaves."""
     lam = Fraction(lam)
     most = max(s.worth - lam * s.leaves for s in subtrees)
     return min((s for s in subtrees if s.worth - lam * s.leaves == most), key=_leaves_of).kept
@@ -132,7 +132,7 @@ def _drop(large, small):
 
 
 def _smallest_best(subtrees):
-    """Subtrees that are the best for some lambda, largest first."""
+    """Return the subtrees that are the best for some lambda, largest first."""
     named = {s.kept: s for s in subtrees}
     path = [named[_best_at(subtrees, 0)]]
     while path[-1].kept:
@@ -143,7 +143,7 @@ def _smallest_best(subtrees):
 
 
 def _held_out(labels, units, n_folds, fold):
-    """Units of each row that a fold holds out."""
+    """Return the units of each row that a fold holds out."""
     out = np.zeros_like(units)
     for label in (0, 1):
         rows = np.flatnonzero((units > 0) & (labels == label))
@@ -154,7 +154,7 @@ def _held_out(labels, units, n_folds, fold):
 
 
 def _on_the_left(tree, kept, codes, labels, out):
-    """Held-out weight that falls into leaves with at least as large a share of the positives."""
+    """Return the held-out weight in leaves with no smaller share of positives than of negatives."""
     weight = np.zeros(2)
     for row in np.flatnonzero(out):
         at = 0
@@ -171,7 +171,7 @@ def _on_the_left(tree, kept, codes, labels, out):
 
 
 def _choose(left, total):
-    """Number of the subtree: within one standard error of the best, if that is no noise."""
+    """Return the index of the subtree: within one standard error of the best, if not noise."""
     rates = left / total
     worth = rates[:, 1] - rates[:, 0]
     root, best = len(worth) - 1, int(np.flatnonzero(worth == worth.max())[-1])
@@ -188,7 +188,7 @@ def _kept_tests(tree, kept):
 
 
 def readable_test(tree, test):
-    """What a test asks and of how many rows, whatever its place in the arrays."""
+    """Return what a test asks and of how many rows, whatever its position in the arrays."""
     asks = tree.category_sets[test["cut"]].tolist() if test["categorical"] else [int(test["cut"])]
     numbers = [int(test[f]) for f in ("feature", "missing_left", "negative", "positive")]
     return [*numbers, *asks]

@@ -9,7 +9,7 @@ from .trees import tree_mean
 
 
 def path_game(trees, codes):
-    """Value of each set of features: the others are averaged in the nodes."""
+    """Return the value of each set of features, with the others averaged in the nodes."""
     n_trees = len(trees.starts) - 1
     return lambda follows: (
         trees.offset
@@ -18,7 +18,7 @@ def path_game(trees, codes):
 
 
 def baseline_game(trees, codes, baseline):
-    """Value of each set of features: the others are those of a baseline row, on average."""
+    """Return the value of each set of features, with the others averaged over baseline rows."""
     everything = set(range(len(codes)))
 
     def value(follows):
@@ -30,7 +30,7 @@ def baseline_game(trees, codes, baseline):
 
 
 def shapley_values(value, n):
-    """Mean contribution of each player over all subsets of the others."""
+    """Return the mean contribution of each player over all subsets of the others."""
     every = {s: value(set(s)) for k in range(n + 1) for s in combinations(range(n), k)}
     found = np.zeros(n)
     for i in range(n):
@@ -42,7 +42,7 @@ def shapley_values(value, n):
 
 
 def shapley_interactions(value, n):
-    """Shapley interaction index of each pair, half in both places; the rest on the diagonal."""
+    """Return the Shapley interaction of each pair, halved over two entries; diagonal: the rest."""
     every = {s: value(set(s)) for k in range(n + 1) for s in combinations(range(n), k)}
     found = np.zeros((n, n))
     for i, j in combinations(range(n), 2):

@@ -9,7 +9,7 @@ import scipy.stats
 def best_grades(counts, max_grades, min_share, max_share, z):
     """Try every way to cut ranges (class counts, lowest first) into grades.
 
-    Return the largest mean AUC of all pairs of classes, and the cuts that have it; -inf if none do.
+    Return the largest mean AUC of all pairs of classes, and the cuts that attain it; -inf if none.
     """
     counts = np.asarray(counts, dtype=float)
     n, total = len(counts), counts.sum()
@@ -30,7 +30,7 @@ def best_grades(counts, max_grades, min_share, max_share, z):
 
 
 def _rises(low, high, z):
-    """Whether the mean class rises by this many standard errors."""
+    """Whether the mean class rises by at least `z` standard errors."""
     values = [np.repeat(np.arange(len(g)), g.astype(int)) for g in (low, high)]
     difference = values[1].mean() - values[0].mean()
     error = np.sqrt(np.concatenate(values).var() * sum(1 / len(v) for v in values))
@@ -38,7 +38,7 @@ def _rises(low, high, z):
 
 
 def _mean_auc(grades):
-    """Mean, over pairs of classes, of the share of their pairs that the grades order rightly."""
+    """Return the mean AUC of the grades over pairs of classes."""
     areas = []
     for a, b in combinations(range(len(grades[0])), 2):
         won = sum(
@@ -51,9 +51,9 @@ def _mean_auc(grades):
 
 
 def mixture_evidence(estimates, variances, baseline_variance, rho, one_sided):
-    """Likelihood ratio of "changed by d" against "unchanged", averaged over d by quadrature.
+    """Return the likelihood ratio of "changed by d" to "unchanged", averaged over d numerically.
 
-    The differences of the periods share the noise of the baseline; d is normal of variance
+    The differences of the periods share the noise of the baseline; d is normal with variance
     1 / rho, or its positive half.
     """
     covariance = np.diag(variances) + baseline_variance

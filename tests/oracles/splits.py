@@ -1,4 +1,4 @@
-"""What a test of a node gains."""
+"""The gain of a test in a node."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def histogram(codes, labels, rows, n_codes):
-    """Counts by feature, code and class."""
+    """Return counts by feature, code and class."""
     result = np.zeros((len(codes), n_codes, 2), dtype=int)
     for f, column in enumerate(codes):
         for row in rows:
@@ -25,7 +25,7 @@ def impurity(criterion, negative, positive):
 
 
 def cut_gain(criterion, left, right, cell):
-    """Decrease of impurity, classes weighted alike within the cell; |Delta| for "auc"."""
+    """Return the decrease of impurity, with equal class weights in the cell; |Delta| for "auc"."""
     if criterion == "auc":
         node = left + right
         return abs(left[1] * node[0] - node[1] * left[0])
@@ -45,7 +45,7 @@ def cut_gain(criterion, left, right, cell):
 
 
 def all_cuts(codes, weights):
-    """Every way to part a node by one numeric feature: (cut, missing left, left, right)."""
+    """Yield all ways to split a node by a numeric feature: (cut, missing left, left, right)."""
     total = weights.sum(axis=0)
     values = [c for c in codes if c > 0]
     for missing_left in (True, False):
@@ -59,13 +59,13 @@ def all_cuts(codes, weights):
 
 
 def believed(rows, deviation, variance, n_free=6):
-    """Share of its deviation from the node's mean that each level of a category keeps.
+    """Return the share of its deviation from the node's mean that each level of a category keeps.
 
-    `rows` and `deviation` have the rows of each level and the sum of their deviations, each of
-    which has this variance. Levels differ by chance, by (levels - 1) rows / (rows - 1) variances
-    in all if rows were assigned to them at random; `n_free` of these are not charged. What they
-    differ by beyond that is the variance between levels, and a level's mean is then estimated as
-    that of a normal sample with a normal prior.
+    `rows` and `deviation` are the rows of each level and the sum of their deviations, each of
+    which has this variance. Levels differ by chance: by (levels - 1) rows / (rows - 1) variances
+    in total if rows were assigned to them at random; `n_free` of these are not subtracted. The
+    remaining differences give the variance between levels, and the mean of a level is then
+    estimated as that of a normal sample with a normal prior.
     """
     k, n = len(rows), rows.sum()
     charged = k - 1 - n_free
@@ -81,7 +81,7 @@ def believed(rows, deviation, variance, n_free=6):
 
 
 def believed_weights(weights):
-    """Masses of levels (levels x classes), their shares moved towards those of the node."""
+    """Return the weights of levels (levels x classes), with shares shrunk towards the node's."""
     rows, share = weights.sum(axis=1), weights[:, 1].sum() / weights.sum()
     deviation = weights[:, 1] - share * rows
     positive = share * rows + believed(rows, deviation, share * (1 - share)) * deviation
@@ -89,12 +89,12 @@ def believed_weights(weights):
 
 
 def best_union(weights, cell):
-    """Largest beta - alpha over all unions of leaves: every leaf that adds is in it."""
+    """Return the largest beta - alpha over all unions of leaves: every leaf that adds is in it."""
     return np.maximum(weights[:, 1] / cell[1] - weights[:, 0] / cell[0], 0).sum()
 
 
 def all_gains(codes, labels, weight, rows, cell, options, categorical):
-    """Best gain of each feature that has an admissible test."""
+    """Return the best gain of each feature that has an admissible test."""
     gains = {}
     for f, column in enumerate(codes):
         occupied, weights = level_weights(column, labels, weight, rows)
@@ -119,7 +119,7 @@ def all_gains(codes, labels, weight, rows, cell, options, categorical):
 
 
 def level_weights(column, labels, weight, rows):
-    """Codes that occur in some rows, and the weight of each class that they have."""
+    """Return the codes that occur in some rows, and the weight of each class by code."""
     occupied = np.unique(column[rows])
     return occupied, np.array(
         [class_weight(labels, weight, rows[column[rows] == code]) for code in occupied]

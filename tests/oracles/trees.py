@@ -1,4 +1,4 @@
-"""Walks through trees, of cells and of slots."""
+"""Walks through trees, by cells and by slots."""
 
 from itertools import pairwise
 
@@ -8,7 +8,7 @@ from treerank._trees.ranking_tree import SLOT
 
 
 def walk(tree, codes, row):
-    """Leaf cell of one row, test by test."""
+    """Return the leaf cell of one row, test by test."""
     cell = 0
     while tree.cells["left"][cell] >= 0:
         at = tree.cells["first_test"][cell]
@@ -34,7 +34,7 @@ def goes_left(tree, test, code):
 
 
 def path_values(tree, codes, shrinkage):
-    """Share of positives along each row's path, every step of it shrunk, LeafRank's included."""
+    """Return the share of positives along each row's path, shrunk at every step and test."""
     tests = tree.tests
     weight = tests["negative"] + tests["positive"]
     share = tests["positive"] / np.where(weight > 0, weight, 1)
@@ -55,7 +55,7 @@ def path_values(tree, codes, shrinkage):
 
 
 def node_weights(tree, codes, labels, weight):
-    """Weight of each class that reaches each LeafRank node, row by row."""
+    """Return the weight of each class that reaches each LeafRank node, row by row."""
     tests = tree.tests
     weights = np.zeros((len(tests), 2))
     for row in range(codes.shape[1]):
@@ -72,7 +72,7 @@ def node_weights(tree, codes, labels, weight):
 
 
 def tree_mean(trees, tree, codes, follows):
-    """Mean value of a tree when some features follow a row, the others its training weights."""
+    """Return a tree's mean value if some features follow a row, the others training weights."""
     start, end = trees.starts[tree], trees.starts[tree + 1]
     slots = np.ascontiguousarray(trees.slots[start:end]).view(SLOT).ravel()
 
@@ -101,7 +101,7 @@ def slot_goes_left(trees, at, codes):
 
 
 def tested_cuts(trees):
-    """Feature and cut of each slot that tests a number; None of the others."""
+    """Return feature and cut of each slot with a numeric test; None for the other slots."""
     found = []
     for slot in np.ascontiguousarray(trees.slots).view(SLOT).ravel():
         cut, follows = int(slot["cut"]), int(slot["next"])
@@ -111,9 +111,9 @@ def tested_cuts(trees):
 
 
 def baked_values(trees, shrinkage, scale):
-    """Sum that a walk has added at each slot, the steps shrunk and scaled; and the single steps.
+    """Return the sum that a walk has at each slot, from shrunken and scaled steps, and the steps.
 
-    Nothing for a slot that several ways lead to.
+    The sum is None for a slot that can be reached in several ways.
     """
     one = np.float32
     slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()

@@ -1,6 +1,6 @@
-"""Rivals: the ranking and scoring methods that ranking trees are compared with.
+"""Baselines: the ranking and scoring methods that ranking trees are compared with.
 
-AdaBoost, the one rival of the papers that is not here, is scikit-learn's
+AdaBoost, the only method of the papers that is not included here, is scikit-learn's
 `sklearn.ensemble.AdaBoostClassifier`.
 """
 

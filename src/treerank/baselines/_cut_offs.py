@@ -12,19 +12,19 @@ IntArray = NDArray[np.intp]
 def best_cut_offs(
     scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
 ) -> FloatArray:
-    """Return the ascending cut-offs with the largest weight of rows put in their own class.
+    """Return the ascending cut-offs that put the largest weight of rows in their own class.
 
-    Rows between cut-off k-1 and cut-off k are put in class k. A dynamic programme over the
-    V distinct scores finds the optimum for any number of classes in O(V K): with S_k the
+    Rows between cut-off k-1 and cut-off k are assigned to class k. Dynamic programming over the
+    V distinct scores finds the optimum for any number of classes in O(V K): if S_k is the
     running weight of class k, the best prefix that ends in class k is
     ``f_k[i] = S_k[i] + max_{j <= i} (f_{k-1}[j] - S_k[j])``.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows,)
-        The ranking score, higher is better.
+        The ranking score; higher is better.
     rank : ndarray of shape (n_rows,)
-        Class of each row, 0 is the worst.
+        Class of each row; 0 is the worst.
     weight : ndarray of shape (n_rows,)
         Positive weights.
     n_classes : int
@@ -63,10 +63,10 @@ def best_cut_offs(
 
 
 def _between(values: FloatArray) -> FloatArray:
-    """Return the V + 1 places where V ascending values can be cut, ends included."""
+    """Return the V + 1 positions at which V ascending values can be cut, including the ends."""
     margin = max(1.0, float(abs(values[0])), float(abs(values[-1])))
     middle = values[:-1] / 2 + values[1:] / 2
-    # A middle that rounds up to the larger of two neighbours would swallow it: cuts are
-    # exclusive below, "score > cut".
+    # A midpoint that is rounded up to the larger neighbour would put it on the wrong side, as a
+    # row is above a cut if "score > cut".
     middle = np.where(middle < values[1:], middle, values[:-1])
     return np.concatenate([[values[0] - margin], middle, [values[-1] + margin]])

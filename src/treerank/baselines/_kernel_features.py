@@ -1,9 +1,9 @@
 """Features in which a kernel machine is linear: exact, or by Nystroem's approximation.
 
 A kernel machine with penalty ``||f||^2`` is the linear one with penalty ``||coef||^2`` on
-features whose inner products are the kernel. For the Gaussian kernel on few rows these are
-the rows of a Cholesky factor of the kernel matrix: exact. On many rows they are Nystroem's,
-for a random basis of rows.
+features whose inner products are the kernel. For the Gaussian kernel and few rows, these are
+the rows of a Cholesky factor of the kernel matrix, which is exact. For many rows, they are
+Nystroem's features for a random basis of rows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sklearn.utils import gen_batches
 
 FloatArray = NDArray[np.float64]
 
-# "auto" takes the exact kernel up to this many rows: a 200 MB matrix.
+# "auto" uses the exact kernel up to this many rows: a 200 MB matrix.
 MAX_EXACT_ROWS = 5_000
-# A row whose squared distance in feature space to the span of the basis is below this
-# (the kernel's diagonal is 1) adds nothing that could be seen in a score.
+# A row whose squared distance in feature space to the span of the basis is below this (the
+# diagonal of the kernel is 1) has no visible effect on a score.
 RANK_TOLERANCE = 1e-10
-# Kernel values computed at once while scoring: 64 MB.
+# Kernel values computed at once when scoring: 64 MB.
 BATCH_CELLS = 8_000_000
 
 
@@ -49,7 +49,7 @@ class KernelScore:
     gamma: float
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Score rows, a batch at a time so that memory stays bounded."""
+        """Score rows in batches, so that memory stays bounded."""
         scores = np.empty(len(X))
         for batch in gen_batches(len(X), max(1, BATCH_CELLS // len(self.basis))):
             kernel = rbf_kernel(X[batch], self.basis, gamma=self.gamma)
@@ -109,7 +109,7 @@ def cholesky_features(X: FloatArray, gamma: float) -> CholeskyFeatures:
         "Use approximation='nystroem' with n_components of about 1,000.",
     )
     kernel = np.asfortranarray(rbf_kernel(X, gamma=gamma))
-    # Pivoting stops at the numerical rank: repeated rows and smooth kernels need no jitter.
+    # Pivoting stops at the numerical rank, so repeated rows and smooth kernels need no jitter.
     factor, pivot, rank, _ = lapack.dpstrf(kernel, tol=RANK_TOLERANCE, lower=1, overwrite_a=1)
     order = pivot - 1
     lower = np.tril(factor[:, :rank])
@@ -130,7 +130,7 @@ def nystroem_features(
 
 
 def check_memory(n_rows: int, n_columns: int, remedy: str) -> None:
-    """Refuse a matrix which, with one copy to work on, takes over half of the memory."""
+    """Raise an error if a matrix with one working copy takes over half of the memory."""
     needed = 2 * 8 * n_rows * n_columns
     memory = physical_memory()
     if needed > memory / 2:
@@ -142,7 +142,7 @@ def check_memory(n_rows: int, n_columns: int, remedy: str) -> None:
 
 
 def physical_memory() -> float:
-    """Return the machine's memory in bytes, infinite where the system does not tell."""
+    """Return the machine's memory in bytes; infinite if the system does not report it."""
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

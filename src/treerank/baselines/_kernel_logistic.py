@@ -18,29 +18,29 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
     """Rank two classes by the log-odds of a Gaussian-kernel logistic model.
 
     Minimises ``||f||^2 / 2 + C sum_i log(1 + exp(-y_i (f(x_i) + b)))`` over the kernel's
-    space [1]_: scikit-learn's logistic regression on features that reproduce the kernel,
-    exactly up to 5,000 rows and by Nystroem's method beyond. Features are standardised
-    inside.
+    space [1]_, by scikit-learn's logistic regression on features that reproduce the kernel:
+    exactly up to 5,000 rows, and by Nystroem's method beyond. Features are standardised
+    internally.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss against the norm of the score.
+        Weight of the loss relative to the norm of the score.
     kernel : {"rbf", "linear"}, default="rbf"
-        The score is a sum of Gaussians, or linear in the features.
+        Whether the score is a sum of Gaussians, or linear in the features.
     gamma : float or "scale", default="scale"
         Gaussians are ``exp(-gamma ||x - x'||^2)`` on standardised features; "scale" is one
-        over the number of features.
+        over the number of features that vary.
     approximation : {"auto", "exact", "nystroem"}, default="auto"
-        How the Gaussian kernel is treated; "auto" is exact up to 5,000 rows.
+        How the Gaussian kernel is computed; "auto" is exact up to 5,000 rows.
     n_components : int, default=1000
         Size of Nystroem's basis.
     tol : float, default=1e-8
         Tolerance of the solver.
     max_iter : int, default=1000
-        Largest number of steps of the solver.
+        Maximum number of steps of the solver.
     random_state : int, RandomState or None, default=None
-        Draws Nystroem's basis.
+        Seed for Nystroem's basis.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
     intercept_ : float
         Added to the scoring rule.
     n_iter_ : int
-        Steps of the solver.
+        Number of steps of the solver.
     scaler_ : StandardScaler
         Standardises the features.
     classes_ : ndarray of shape (2,)
-        The labels, the positive one last.
+        The labels, with the positive one last.
 
     References
     ----------

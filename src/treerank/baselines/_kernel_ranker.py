@@ -1,4 +1,4 @@
-"""The part that the kernel rivals share: standardise, map to features, be linear there."""
+"""Base class of the kernel baselines: standardise, map to features, fit a linear model."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ FloatArray = NDArray[np.float64]
 
 
 class KernelRanker(RankingClassifier):
-    """Base of the kernel rivals: a subclass writes `_fit_linear`.
+    """Base class of the kernel baselines; subclasses implement `_fit_linear`.
 
-    Features are standardised (weighted mean 0, variance 1) before all else. ``gamma="scale"``
-    is one over the number of features that vary.
+    Features are first standardised (weighted mean 0, variance 1). ``gamma="scale"`` is one over
+    the number of features that vary.
     """
 
     kernel: str
@@ -39,7 +39,7 @@ class KernelRanker(RankingClassifier):
 
     def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
         tags = super().__sklearn_tags__()
-        # A linear score cannot put three blobs in any given order.
+        # A linear score cannot rank three clusters in an arbitrary order.
         tags.classifier_tags.poor_score = self.kernel == "linear"
         return tags
 
@@ -73,7 +73,7 @@ class KernelRanker(RankingClassifier):
     def _fit_linear(
         self, features: FloatArray, rows: TrainingRows
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients, and the training scores that place the cut-offs."""
+        """Return the coefficients, and the training scores that set the cut-offs."""
         raise NotImplementedError
 
     def _raw_scores(self, X: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from treerank.baselines._regression_tree import RegressionTree
 
 FloatArray = NDArray[np.float64]
 
-# The working response of a row that is badly wrong grows without bound; Friedman, Hastie and
+# The working response of a badly misclassified row grows without bound; Friedman, Hastie and
 # Tibshirani clip it at a value between 2 and 4.
 LARGEST_RESPONSE = 4.0
 SMALLEST_WEIGHT = 1e-10
@@ -24,7 +24,7 @@ SMALLEST_WEIGHT = 1e-10
 class LogitBoost(ProbabilisticRanker):
     """Rank two classes by an additive log-odds built from small regression trees.
 
-    Each round makes a Newton step on the binomial likelihood: with p the current probability,
+    Each round makes a Newton step on the binomial likelihood: if p is the current probability,
     a regression tree is fitted to the working response ``(y - p) / (p (1 - p))`` with
     weights ``p (1 - p)`` and added to the log-odds [1]_.
 
@@ -33,18 +33,18 @@ class LogitBoost(ProbabilisticRanker):
     n_estimators : int, default=100
         Number of trees.
     learning_rate : float, default=0.5
-        Factor on every tree; 1.0 is the original method, smaller ones overfit less.
+        Factor applied to every tree; 1.0 is the original method, smaller values overfit less.
     max_depth : int, default=1
-        Depth of the trees; 1 makes stumps.
+        Depth of the trees; 1 gives stumps.
     random_state : int, RandomState or None, default=None
-        Breaks ties between features in the trees.
+        Seed for breaking ties between features in the trees.
 
     Attributes
     ----------
     estimators_ : list of RegressionTree
-        The trees, in the order of the rounds: plain arrays, with `predict`.
+        The trees, in the order of the rounds: plain arrays with a `predict` method.
     classes_ : ndarray of shape (2,)
-        The labels, the positive one last.
+        The labels, with the positive one last.
 
     References
     ----------
@@ -83,7 +83,7 @@ class LogitBoost(ProbabilisticRanker):
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         rng = check_random_state(self.random_state)
-        # Trees break ties by rounding; in one fixed order of rows, equal tables give equal trees.
+        # Trees break ties by rounding; with a fixed order of rows, equal tables give equal trees.
         rows = merge_equal_rows(rows)
         log_odds = np.zeros(len(rows.X))
         self.estimators_ = []
@@ -105,7 +105,7 @@ class LogitBoost(ProbabilisticRanker):
 
 
 def merge_equal_rows(rows: TrainingRows) -> TrainingRows:
-    """Sort the rows and add up the weights of equal ones."""
+    """Sort the rows and add up the weights of equal rows."""
     table = np.column_stack([rows.X, rows.rank])
     distinct, place = np.unique(table, axis=0, return_inverse=True)
     weight: FloatArray = np.bincount(place.ravel(), rows.weight).astype(np.float64)
@@ -113,7 +113,7 @@ def merge_equal_rows(rows: TrainingRows) -> TrainingRows:
 
 
 def working_response(log_odds: FloatArray, rank: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
-    """Return the Newton step of each row's log-odds on its own, and its weight."""
+    """Return the Newton step of the log-odds of each row by itself, and its weight."""
     curvature = np.maximum(expit(log_odds) * expit(-log_odds), SMALLEST_WEIGHT)
     # (y - p) / (p (1 - p)) is 1/p for a positive row and -1/(1-p) for a negative one.
     sign = 2.0 * rank - 1.0

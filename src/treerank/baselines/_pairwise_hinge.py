@@ -12,10 +12,10 @@ IntArray = NDArray[np.intp]
 
 
 class _Block(NamedTuple):
-    """The active pairs whose better row is of one class, both sides sorted by score.
+    """The active pairs whose better row is of one class, with both sides sorted by score.
 
-    Better row ``upper[a]`` is active with ``lower[first[a]:]``, worse row ``lower[b]`` with
-    ``upper[:last[b]]``.
+    The better row ``upper[a]`` is active with ``lower[first[a]:]``, the worse row ``lower[b]``
+    with ``upper[:last[b]]``.
     """
 
     upper: IntArray
@@ -27,16 +27,16 @@ class _Block(NamedTuple):
 class PairwiseHinge:
     """The sum of ``w_i w_j max(0, 1 - (s_i - s_j))^2`` over pairs with rank i above rank j.
 
-    A pair is active when ``s_i - s_j < 1``. In the order of the scores, the rows active with
-    a given row are a head or a tail, so each sum over them is read off a running sum
-    (Lee and Lin, 2014, Large-scale linear RankSVM, Neural Computation 26, 781-817). On the
-    active pairs the loss is the quadratic ``s'As - 2 b's + c``.
+    A pair is active if ``s_i - s_j < 1``. In the order of the scores, the rows active with a
+    given row are a head or a tail, so each sum over them is read from a running sum (Lee and
+    Lin, 2014, Large-scale linear RankSVM, Neural Computation 26, 781-817). On the active pairs
+    the loss is the quadratic ``s'As - 2 b's + c``.
 
     Parameters
     ----------
     scores : ndarray of shape (n_rows,)
     rank : ndarray of shape (n_rows,)
-        Class of each row, 0 is the worst.
+        Class of each row; 0 is the worst.
     weight : ndarray of shape (n_rows,)
     n_classes : int
 
@@ -53,7 +53,7 @@ class PairwiseHinge:
     def __init__(
         self, scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
     ) -> None:
-        # Pairs see differences only; a centred score keeps the quadratic form accurate.
+        # Pairs depend on differences only; a centred score keeps the quadratic form accurate.
         self._scores = scores - scores.mean()
         self._weight = weight
         self._blocks = _active_blocks(self._scores, rank, n_classes)
@@ -75,11 +75,11 @@ class PairwiseHinge:
         return float(self._scores @ (self._pull - 2 * self._margin)) + self._pair_weight
 
     def gradient(self) -> FloatArray:
-        """Return the derivative of the loss by the scores."""
+        """Return the derivative of the loss with respect to the scores."""
         return 2 * (self._pull - self._margin)
 
     def product(self, direction: FloatArray) -> FloatArray:
-        """Return half the Hessian by the scores times `direction`."""
+        """Return half the Hessian with respect to the scores times `direction`."""
         weighted = self._weight * direction
         crossed = np.zeros(len(direction))
         for block in self._blocks:

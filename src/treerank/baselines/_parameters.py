@@ -1,4 +1,4 @@
-"""Checks of constructor parameters, with messages that name the value and the remedy."""
+"""Checks of constructor parameters, with messages that say what was given and expected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 
 def check_number(name: str, value: object, *, above: float, closed: bool = False) -> None:
-    """Refuse a value that is not a finite number > `above`, or >= `above` if `closed`."""
+    """Raise an error unless the value is a finite number > `above`, or >= it if `closed`."""
     if isinstance(value, Real):
         number = float(value)
         if above < number < float("inf") or (closed and number == above):
@@ -17,13 +17,13 @@ def check_number(name: str, value: object, *, above: float, closed: bool = False
 
 
 def check_integer(name: str, value: object, *, least: int) -> None:
-    """Refuse a value that is not an integer of at least `least`."""
+    """Raise an error unless the value is an integer of at least `least`."""
     if not (isinstance(value, Integral) and int(value) >= least):
         raise ValueError(f"Got {name}={value!r}; expected an integer >= {least}.")
 
 
 def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
-    """Refuse a value that is not one of `choices`."""
+    """Raise an error unless the value is one of `choices`."""
     allowed = list(choices)
     if not (isinstance(value, str) and value in allowed):
         listing = " or ".join(repr(choice) for choice in allowed)

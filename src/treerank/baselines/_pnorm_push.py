@@ -1,4 +1,4 @@
-"""The P-norm push: boosting that minds the top of the list."""
+"""The P-norm push: boosting that concentrates on the top of the list."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ FloatArray = NDArray[np.float64]
 
 
 class PNormPush(RankingClassifier):
-    """Rank by a sum of stumps that pushes the best-ranked negatives down.
+    """Rank by a sum of stumps that pushes highly ranked negatives down.
 
     The loss is ``sum_j (sum_i exp(-(s(x_i) - s(x_j))))^p`` over negatives j and positives i:
     the larger p, the more a negative near the top of the list costs [1]_. It is the product
-    ``(sum_i exp(-s(x_i)))^p (sum_j exp(p s(x_j)))``, so no pair is formed. With a and b the
+    ``(sum_i exp(-s(x_i)))^p (sum_j exp(p s(x_j)))``, so no pairs are formed. If a and b are the
     shares of the two sums above a threshold, the best step of that stump is
-    ``log(a (1-b) / (b (1-a))) / (p + 1)``; each round takes the stump that lowers the loss
-    most. With p = 1 it is `RankBoost` on two classes.
+    ``log(a (1-b) / (b (1-a))) / (p + 1)``; each round adds the stump that lowers the loss the
+    most. With p = 1 it is `RankBoost` for two classes.
 
     Parameters
     ----------
@@ -29,19 +29,19 @@ class PNormPush(RankingClassifier):
     n_estimators : int, default=100
         Number of stumps.
     learning_rate : float, default=0.3
-        Factor on every step; 1.0 is the original method, smaller ones overfit less.
+        Factor applied to every step; 1.0 is the original method, smaller values overfit less.
     smoothing : float, default=1e-3
-        Weight added to both sides of the ratio in the step, which bounds it when a stump makes
+        Weight added to both sides of the ratio in the step, which bounds it if a stump makes
         no error.
     max_bins : int, default=1024
-        A feature with more distinct values than this is cut at this many quantiles only.
+        A feature with more distinct values than this is only cut at this many quantiles.
 
     Attributes
     ----------
     stumps_ : StumpSum
         `feature`, `threshold` and `step` of each stump, in the order of the rounds.
     classes_ : ndarray of shape (2,)
-        The labels, the positive one last.
+        The labels, with the positive one last.
 
     References
     ----------
@@ -102,7 +102,7 @@ class PNormPush(RankingClassifier):
 
 
 def push_weights(scores: FloatArray, rows: TrainingRows, p: float) -> FloatArray:
-    """Return ``w exp(-s)`` of positives and ``w exp(p s)`` of negatives, both scaled."""
+    """Return ``w exp(-s)`` for positives and ``w exp(p s)`` for negatives, both rescaled."""
     weights = np.zeros((len(scores), 2))
     positive = rows.rank == 1
     shrink = np.exp(scores[positive].min() - scores[positive])
@@ -115,7 +115,7 @@ def push_weights(scores: FloatArray, rows: TrainingRows, p: float) -> FloatArray
 def weigh_push(
     above: FloatArray, below: FloatArray, p: float, smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return each stump's gain, which grows as its best step lowers the loss, and its step.
+    """Return the gain of each stump, which grows as its best step lowers the loss, and the step.
 
     With q = 1 / (p + 1), the best step multiplies the loss by
     ``((a^p b)^q + ((1-a)^p (1-b))^q)^(p+1)``; the inner sum is at most 1 (Hoelder).

@@ -1,4 +1,4 @@
-"""Rivals that model the probability of the positive class: the score is its log-odds."""
+"""Baselines that model the probability of the positive class: the score is its log-odds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 
 
 class ProbabilisticRanker(RankingClassifier):
-    """Base of the two-class rivals whose score is a log-odds, so that 0 is the cut-off."""
+    """Base class of the binary baselines whose score is a log-odds, so that 0 is the cut-off."""
 
     def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
         tags = super().__sklearn_tags__()

@@ -17,22 +17,22 @@ class RankBoost(RankingClassifier):
 
     The loss is the weighted mean of ``exp(-(s(x_i) - s(x_j)))`` over all pairs whose first
     row has the higher label. For a stump h with values 0 and 1, let W+ be the weight of pairs
-    that h orders rightly and W- of those it orders wrongly; the step
+    that h orders correctly and W- of those it orders wrongly; the step
     ``log(W+ / W-) / 2`` leaves the fraction ``1 - (sqrt W+ - sqrt W-)^2`` of the loss, and
-    each round takes the stump that leaves least [1]_. A pair's weight is the product of two
-    row weights, so W+ and W- come from class sums on either side of the threshold: a round
-    costs O(rows x features x (classes - 1)) and no pair is ever formed.
+    each round adds the stump that leaves the least [1]_. The weight of a pair is the product of
+    two row weights, so W+ and W- follow from class sums on both sides of the threshold: a round
+    costs O(rows x features x (classes - 1)), and pairs are never formed.
 
     Parameters
     ----------
     n_estimators : int, default=100
         Number of stumps.
     learning_rate : float, default=0.3
-        Factor on every step; 1.0 is the original method, smaller ones overfit less.
+        Factor applied to every step; 1.0 is the original method, smaller values overfit less.
     smoothing : float, default=1e-3
-        Weight added to W+ and W- in the step, which bounds it when a stump makes no error.
+        Weight added to W+ and W- in the step, which bounds it if a stump makes no error.
     max_bins : int, default=1024
-        A feature with more distinct values than this is cut at this many quantiles only.
+        A feature with more distinct values than this is only cut at this many quantiles.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class RankBoost(RankingClassifier):
     classes_ : ndarray
         The labels, worst first.
     cut_offs_ : ndarray of shape (n_classes - 1,)
-        Scores at which `predict` passes to the next class.
+        Scores at which `predict` switches to the next class.
 
     References
     ----------
@@ -100,11 +100,11 @@ class RankBoost(RankingClassifier):
 
 
 def row_weights(scores: FloatArray, rows: TrainingRows) -> FloatArray:
-    """Return each row's weight as the better and as the worse half of its pairs.
+    """Return each row's weight as the better and as the worse member of its pairs.
 
     Column k-1 holds ``w exp(-s)`` for rows of class k >= 1, column K-1+k holds ``w exp(s)``
     for rows of class k <= K-2: the weight of a pair is a product of one of each kind. Both are
-    scaled by their largest value, which cancels and cannot overflow.
+    scaled by their largest value, which cancels out and prevents overflow.
     """
     weights = np.zeros((len(scores), 2 * (rows.n_classes - 1)))
     better = np.flatnonzero(rows.rank > 0)
@@ -117,15 +117,15 @@ def row_weights(scores: FloatArray, rows: TrainingRows) -> FloatArray:
 
 
 def pair_weights(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the shares of pair weight that each stump orders rightly and wrongly."""
+    """Return the shares of pair weight that each stump orders correctly and wrongly."""
     n_levels = above.shape[1] // 2
-    # Column k: all worse classes 0..k, which meet the better class k + 1.
+    # Column k: all worse classes 0..k, which are paired with the better class k + 1.
     worse_above = np.cumsum(above[:, n_levels:], axis=1)
     worse_below = np.cumsum(below[:, n_levels:], axis=1)
     better_above, better_below = above[:, :n_levels], below[:, :n_levels]
     right = np.sum(better_above * worse_below, axis=1)
     wrong = np.sum(better_below * worse_above, axis=1)
     tied = np.sum(better_above * worse_above + better_below * worse_below, axis=1)
-    # Products of weights vanish when all pairs are ordered by a gap of hundreds: no gain left.
+    # Products of weights vanish if all pairs are ordered by a gap of hundreds: no gain is left.
     everything = np.maximum(right + wrong + tied, np.finfo(np.float64).tiny)
     return right / everything, wrong / everything

@@ -1,4 +1,4 @@
-"""What all rivals share: checked input, cut-offs, `predict` and `score`."""
+"""Base class of the baselines: checked input, cut-offs, `predict` and `score`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from treerank.baselines._cut_offs import best_cut_offs
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-# About the largest single, which the trees of scikit-learn compute in; its square, summed up
-# over rows and features, is a double.
+# About the largest single-precision number, as used by scikit-learn's trees; its square, summed
+# over rows and features, fits a double.
 LARGEST_VALUE = 1e38
 
 
@@ -38,7 +38,7 @@ class TrainingRows(NamedTuple):
 
 
 def fit_scaler(rows: TrainingRows) -> StandardScaler:
-    """Standardise by weighted means and variances; of a constant, rounding may be below 0."""
+    """Fit a scaler with weighted means and variances, which rounding must not make negative."""
     scaler = StandardScaler().fit(rows.X, sample_weight=rows.weight)
     scaler.var_ = np.maximum(scaler.var_, 0.0)
     return scaler
@@ -55,10 +55,10 @@ def _has_two_classes(estimator: RankingClassifier) -> bool:
 
 
 class RankingClassifier(ClassifierMixin, BaseEstimator):
-    """Base of the rivals: a subclass writes `fit` and `_raw_scores`.
+    """Base class of the baselines; subclasses implement `_fit_rows` and `_raw_scores`.
 
-    The score is known only up to a shift in pairwise methods, so labels need cut-offs:
-    `_set_cut_offs` takes those with the fewest training errors. For two classes the score
+    Pairwise methods determine the score only up to a shift, so labels need cut-offs:
+    `_set_cut_offs` chooses those with the fewest training errors. For two classes the score
     is shifted so that the cut-off is 0.
     """
 
@@ -74,7 +74,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         X : array-like of shape (n_rows, n_features)
             Finite numbers.
         y : array-like of shape (n_rows,)
-            Labels; the sorted classes are taken as ordered, the last is the best.
+            Labels; the sorted classes are treated as ordered, and the last is the best.
         sample_weight : array-like of shape (n_rows,), default=None
             Non-negative weights. A row of integer weight w counts as w equal rows.
 
@@ -91,7 +91,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def score_samples(self, X: ArrayLike) -> FloatArray:
-        """Return the ranking score of each row, higher is better.
+        """Return the ranking score of each row; higher is better.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[np.searchsorted(self.cut_offs_, scores, side="left")]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the AUC of the score, or the VUS for three classes and more.
+        """Return the AUC of the score, or the VUS for more than two classes.
 
         Parameters
         ----------
@@ -153,10 +153,10 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return float(ordinal_vus_score(y, scores, sample_weight=sample_weight))
 
     def _check_parameters(self) -> None:
-        """Refuse bad constructor parameters."""
+        """Raise an error for invalid constructor parameters."""
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
-        """Learn the score; return it on the training rows, to place the cut-offs."""
+        """Learn the score; return it for the training rows, to set the cut-offs."""
         raise NotImplementedError
 
     def _raw_scores(self, X: FloatArray) -> FloatArray:
@@ -164,11 +164,11 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _finite_scores(self, rows: TrainingRows) -> FloatArray:
-        """Learn the score; refuse values with which doubles do not do."""
+        """Learn the score; raise an error if it leaves the range of doubles."""
         trouble: Exception | None = None
         try:
             scores = self._fit_rows(rows)
-        except (ArithmeticError, ValueError) as error:  # of a solver that met infinity or NaN
+        except (ArithmeticError, ValueError) as error:  # from a solver that met infinity or NaN
             trouble = error
         if trouble is None and np.isfinite(scores).all():
             return scores

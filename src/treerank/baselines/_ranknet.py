@@ -19,14 +19,14 @@ FloatArray = NDArray[np.float64]
 
 
 class RankNet(RankingClassifier):
-    """Rank by a network of one hidden layer trained on pairs of rows.
+    """Rank by a network with one hidden layer, trained on pairs of rows.
 
     Minimises the mean of ``log(1 + exp(-(s(x_i) - s(x_j))))`` over all pairs whose first row
     has the higher label [1]_, plus ``alpha / 2`` times the squared weights, with
     ``s(x) = v' tanh(W x + b)``. The loss and its gradient use all pairs in every pass and
-    yet cost O(n log n): sums of a smooth function of score differences are interpolated in
-    boxes of scores, to about 1e-13 of their size, so the gradient is exact for all that
-    matters. The weights are found by L-BFGS. Features are standardised inside.
+    yet cost only O(n log n): sums of a smooth function of score differences are interpolated in
+    boxes of scores, with a relative error of about 1e-13, so the gradient is exact for all
+    practical purposes. The weights are found by L-BFGS. Features are standardised internally.
 
     Parameters
     ----------
@@ -35,27 +35,27 @@ class RankNet(RankingClassifier):
     alpha : float, default=1e-2
         Penalty on the squared weights (not on the biases).
     tol : float, default=1e-6
-        L-BFGS stops when no entry of the gradient is larger.
+        L-BFGS stops if no entry of the gradient is larger.
     max_iter : int, default=200
-        Largest number of L-BFGS steps. Reaching it is common and harmless: stopping early
-        guards against overfitting too.
+        Maximum number of L-BFGS steps. Reaching it is common and harmless: early stopping also
+        guards against overfitting.
     random_state : int, RandomState or None, default=None
-        Draws the weights at the start.
+        Seed for the initial weights.
 
     Attributes
     ----------
     network_ : Network
         `hidden`, `bias` and `output`, for standardised features.
     loss_ : float
-        The minimum found, penalty included.
+        The minimum found, including the penalty.
     n_iter_ : int
-        L-BFGS steps taken.
+        Number of L-BFGS steps.
     scaler_ : StandardScaler
         Standardises the features.
     classes_ : ndarray
         The labels, worst first.
     cut_offs_ : ndarray of shape (n_classes - 1,)
-        Scores at which `predict` passes to the next class.
+        Scores at which `predict` switches to the next class.
 
     References
     ----------
@@ -144,14 +144,14 @@ class Network(NamedTuple):
 
 
 def unflatten(weights: FloatArray, n_features: int) -> Network:
-    """Return the network whose weights were flattened."""
+    """Return the network with the given flattened weights."""
     n_units = len(weights) // (n_features + 2)
     hidden, bias, output = np.split(weights, [n_features * n_units, (n_features + 1) * n_units])
     return Network(hidden.reshape(n_features, n_units), bias, output)
 
 
 def draw_network(n_features: int, n_units: int, rng: np.random.RandomState) -> Network:
-    """Draw weights that leave the units in the steep part of tanh (Glorot and Bengio, 2010)."""
+    """Draw weights that keep the units in the steep part of tanh (Glorot and Bengio, 2010)."""
     bound = np.sqrt(6 / (n_features + n_units))
     hidden = rng.uniform(-bound, bound, size=(n_features, n_units))
     bias = rng.uniform(-bound, bound, size=n_units)
@@ -162,7 +162,7 @@ def draw_network(n_features: int, n_units: int, rng: np.random.RandomState) -> N
 def penalised_loss(
     weights: FloatArray, rows: TrainingRows, alpha: float
 ) -> tuple[float, FloatArray]:
-    """Return the mean logistic loss over pairs with the penalty, and its gradient."""
+    """Return the mean logistic loss over pairs, including the penalty, and its gradient."""
     network = unflatten(weights, rows.X.shape[1])
     units = network.activate(rows.X)
     scores = units @ network.output

@@ -22,40 +22,40 @@ class RankRLS(KernelRanker):
     """Rank by a linear or Gaussian-kernel score whose differences fit those of the labels.
 
     Minimises ``sum_{i<j} ((y_i - y_j) - (s(x_i) - s(x_j)))^2 / n + alpha ||s||^2`` over all
-    pairs of the n rows, labels counted 0, 1, ..., K-1 [1]_. The mean over pairs is the
+    pairs of the n rows, with labels numbered 0, 1, ..., K-1 [1]_. The mean over pairs is the
     variance of the residuals, so the minimiser is a ridge regression about the means: one
-    eigen-decomposition serves every `alpha`, and leaving one row out costs no refit [2]_.
-    `alpha` is chosen by the squared error of the rows left out.
+    eigendecomposition serves every `alpha`, and leaving one row out needs no refit [2]_.
+    `alpha` is chosen by the leave-one-out squared error.
 
-    Features are standardised inside. With ``kernel="rbf"`` the machine is linear in features
+    Features are standardised internally. With ``kernel="rbf"`` the model is linear in features
     that reproduce the kernel, exactly up to 5,000 rows and by Nystroem's method beyond.
 
     Parameters
     ----------
     alphas : sequence of float, default=21 values from 1e-4 to 1e6
-        Regularisations to choose from; a single one is taken as it is.
+        Regularisation strengths to choose from; a single one is used as it is.
     kernel : {"linear", "rbf"}, default="linear"
-        The score is linear in the features, or a sum of Gaussians.
+        Whether the score is linear in the features, or a sum of Gaussians.
     gamma : float or "scale", default="scale"
         Gaussians are ``exp(-gamma ||x - x'||^2)`` on standardised features; "scale" is one
-        over the number of features.
+        over the number of features that vary.
     approximation : {"auto", "exact", "nystroem"}, default="auto"
-        How the Gaussian kernel is treated; "auto" is exact up to 5,000 rows.
+        How the Gaussian kernel is computed; "auto" is exact up to 5,000 rows.
     n_components : int, default=1000
         Size of Nystroem's basis.
     random_state : int, RandomState or None, default=None
-        Draws Nystroem's basis.
+        Seed for Nystroem's basis.
 
     Attributes
     ----------
     alpha_ : float
-        The regularisation chosen.
+        The chosen regularisation strength.
     loo_errors_ : ndarray of shape (n_alphas,)
-        Mean squared error of the rows left out, for each of `alphas`.
+        Mean squared leave-one-out error for each of `alphas`.
     loo_scores_ : ndarray of shape (n_rows,)
-        Score of each training row of positive weight by the model learnt without it, on the
-        scale 0 .. K-1 of the labels. A row of weight w > 1 counts as w rows, of
-        which one is left out.
+        Score of each training row of positive weight by the model fitted without it, on the
+        scale 0 .. K-1 of the labels. A row of weight w > 1 counts as w rows, one of which is
+        left out.
     scoring_rule_ : LinearScore or KernelScore
         `coef`, or `basis`, `dual_coef` and `gamma`, for standardised features.
     scaler_ : StandardScaler
@@ -63,7 +63,7 @@ class RankRLS(KernelRanker):
     classes_ : ndarray
         The labels, worst first.
     cut_offs_ : ndarray of shape (n_classes - 1,)
-        Scores at which `predict` passes to the next class, placed by the rows left out.
+        Scores at which `predict` switches to the next class, set by `loo_scores_`.
 
     References
     ----------
@@ -118,12 +118,12 @@ class RankRLS(KernelRanker):
         self.alpha_ = float(alphas[best])
         self.loo_errors_ = path.loo_errors
         self.loo_scores_ = path.loo_scores[:, best]
-        # The ridge scores carry the mean label; the scoring rule does not.
+        # The ridge scores include the intercept; the scoring rule does not.
         return path.coefs[:, best], self.loo_scores_ - path.intercepts[best]
 
 
 class RidgePath(NamedTuple):
-    """Ridge regressions and their leave-one-out predictions, a column for each alpha."""
+    """Ridge regressions and their leave-one-out predictions, one column per alpha."""
 
     coefs: FloatArray
     intercepts: FloatArray
@@ -136,9 +136,9 @@ def ridge_path(
 ) -> RidgePath:
     """Fit ``sum_i w_i (target_i - b - features_i coef)^2 + alpha ||coef||^2`` for all alphas.
 
-    With centred features ``Z = U S V'``, the row left out has the residual ``e / (1 - d g)``,
+    With centred features ``Z = U S V'``, a left-out row has the residual ``e / (1 - d g)``,
     where e is its residual, g its leverage per unit of weight and d the weight left out: 1,
-    or all of a lighter row.
+    or the whole weight of a lighter row.
     """
     share = weight / weight.sum()
     centre, middle = share @ features, float(share @ target)

@@ -18,7 +18,7 @@ from treerank.baselines._ranking_classifier import TrainingRows
 
 FloatArray = NDArray[np.float64]
 
-# Limits that only a hopeless problem meets (a Gaussian kernel with C of 1e6 and more).
+# Limits that only ill-posed problems reach (a Gaussian kernel with C of 1e6 and more).
 MAX_CG = 500
 LONGEST_STEP = 1e6
 
@@ -26,34 +26,34 @@ LONGEST_STEP = 1e6
 class RankSVM(KernelRanker):
     """Rank by a linear or Gaussian-kernel score with a margin on pairs of rows.
 
-    Minimises ``||s||^2 / 2 + C n L``, with n the number of rows (the sum of weights) and L
+    Minimises ``||s||^2 / 2 + C n L``, where n is the number of rows (the sum of weights) and L
     the mean of ``max(0, 1 - (s(x_i) - s(x_j)))^2`` over all pairs whose first row has the
-    higher label [1]_: the squared hinge, which is smooth, in place of the hinge. A truncated
-    Newton method in the primal [2]_, with sorted running sums for the pairs: each pass costs
-    O(n log n) plus one product with the features, for two classes or more.
+    higher label [1]_: the squared hinge, which is smooth, instead of the hinge. The solver is a
+    truncated Newton method in the primal [2]_, with sorted running sums over the pairs: each
+    pass costs O(n log n) plus one product with the features, for any number of classes.
 
-    Features are standardised inside. With ``kernel="rbf"`` the machine is linear in features
+    Features are standardised internally. With ``kernel="rbf"`` the model is linear in features
     that reproduce the kernel, exactly up to 5,000 rows and by Nystroem's method beyond.
 
     Parameters
     ----------
     C : float, default=0.1
-        Weight of the loss against the norm of the score.
+        Weight of the loss relative to the norm of the score.
     kernel : {"linear", "rbf"}, default="linear"
-        The score is linear in the features, or a sum of Gaussians.
+        Whether the score is linear in the features, or a sum of Gaussians.
     gamma : float or "scale", default="scale"
         Gaussians are ``exp(-gamma ||x - x'||^2)`` on standardised features; "scale" is one
-        over the number of features.
+        over the number of features that vary.
     approximation : {"auto", "exact", "nystroem"}, default="auto"
-        How the Gaussian kernel is treated; "auto" is exact up to 5,000 rows.
+        How the Gaussian kernel is computed; "auto" is exact up to 5,000 rows.
     n_components : int, default=1000
         Size of Nystroem's basis.
     tol : float, default=1e-8
-        The gradient's norm at the end, relative to its norm at the start.
+        Norm of the gradient at which the solver stops, relative to the initial norm.
     max_iter : int, default=100
-        Largest number of Newton steps.
+        Maximum number of Newton steps.
     random_state : int, RandomState or None, default=None
-        Draws Nystroem's basis.
+        Seed for Nystroem's basis.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class RankSVM(KernelRanker):
     scaler_ : StandardScaler
         Standardises the features.
     loss_ : float
-        The minimum, penalty included.
+        The minimum, including the penalty.
     n_iter_ : int
-        Newton steps taken.
+        Number of Newton steps.
     classes_ : ndarray
         The labels, worst first.
     cut_offs_ : ndarray of shape (n_classes - 1,)
-        Scores at which `predict` passes to the next class.
+        Scores at which `predict` switches to the next class.
 
     References
     ----------
@@ -141,7 +141,7 @@ class MarginObjective:
         self._factor = C * float(rows.weight.sum()) / pairs
 
     def pairs_at(self, scores: FloatArray) -> PairwiseHinge:
-        """Return the loss over pairs at these scores: one sort."""
+        """Return the loss over pairs at these scores, which takes one sort."""
         return PairwiseHinge(scores, self._rows.rank, self._rows.weight, self._rows.n_classes)
 
     def value(self, coef: FloatArray) -> float:
@@ -150,7 +150,7 @@ class MarginObjective:
         return 0.5 * float(coef @ coef) + self._factor * loss
 
     def gradient(self, coef: FloatArray, pairs: PairwiseHinge) -> FloatArray:
-        """Return the derivative by the coefficients."""
+        """Return the derivative with respect to the coefficients."""
         slope: FloatArray = coef + self._factor * (self.features.T @ pairs.gradient())
         return slope
 
@@ -184,7 +184,7 @@ def minimise_by_newton(
     """Minimise the convex, piecewise quadratic objective; return (coef, steps, converged).
 
     Directions come from conjugate gradients, steps from a line search on the slope alone:
-    differences of the objective would drown in rounding long before the gradient is small.
+    differences of the objective would be lost in rounding long before the gradient is small.
     """
     coef = np.zeros(objective.features.shape[1])
     scores = np.zeros(objective.features.shape[0])
@@ -195,7 +195,7 @@ def minimise_by_newton(
         remaining = float(np.linalg.norm(gradient))
         if remaining <= tol * first:
             return coef, iteration, True
-        # The closer to the end, the more exact the direction: superlinear convergence.
+        # Directions get more exact towards the end, which gives superlinear convergence.
         accuracy = min(0.1, np.sqrt(remaining / first))
         direction, _ = cg(objective.hessian(pairs), -gradient, rtol=accuracy, maxiter=MAX_CG)
         change = objective.features @ direction
@@ -209,9 +209,9 @@ def minimise_by_newton(
 
 
 def best_step(slope: Callable[[float], float], at_zero: float) -> float:
-    """Return where an increasing slope, negative at zero, comes close to zero.
+    """Return a step at which an increasing slope, negative at zero, is close to zero.
 
-    The full Newton step is right when the set of active pairs no longer changes.
+    The full Newton step is exact once the set of active pairs no longer changes.
     """
     right, at_right = 1.0, slope(1.0)
     if abs(at_right) <= 0.1 * abs(at_zero):
@@ -219,7 +219,7 @@ def best_step(slope: Callable[[float], float], at_zero: float) -> float:
     while at_right < 0 and right < LONGEST_STEP:
         right *= 4
         at_right = slope(right)
-    # At the limit of precision the slope at zero may not be negative: nothing left to search.
+    # At the limit of precision the slope at zero may not be negative: nothing is left to search.
     if at_right < 0 or slope(0.0) >= 0:
         return right
     return float(brentq(slope, 0.0, right, xtol=1e-12, rtol=1e-3))

@@ -14,7 +14,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RegressionTree:
-    """Rows go left where ``x[feature] <= threshold``, in single precision as they were fitted.
+    """Rows go left if ``x[feature] <= threshold``, in single precision as they were fitted.
 
     A leaf is its own child on both sides.
     """

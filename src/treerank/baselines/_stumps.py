@@ -13,29 +13,29 @@ from scipy import sparse
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-# Gains this close to the best are ties: the first candidate wins, so that the order of
+# Gains this close to the best are ties, won by the first candidate, so that the order of
 # summation does not choose the stump.
 TIE = 1e-12
 
 
 class _Block(NamedTuple):
-    """Features with about as many bins, in cells side by side."""
+    """Features with similar numbers of bins, in adjacent cells."""
 
     first: int
     shape: tuple[int, int]  # features, bins
-    is_candidate: NDArray[np.bool_]  # which bins a cut follows
-    places: IntArray  # candidates of these cuts
+    is_candidate: NDArray[np.bool_]  # whether a bin is followed by a cut
+    places: IntArray  # indices of the candidates at these cuts
 
 
 class StumpTable:
-    """Every stump on a table of rows, ready to be weighed.
+    """All stumps on a table of rows, prepared for evaluation.
 
     Candidate c is ``X[:, feature[c]] > threshold[c]``; candidates are ordered by feature,
-    then by threshold. Thresholds lie midway between neighbouring distinct values: all of
-    them, or on a feature with more than `max_bins` values those at the quantiles. A one-hot
-    sparse matrix (features and bins by rows) turns the sums of a round over all features into
-    one product of O(rows x features); running sums then go through blocks of features with about
-    as many bins, so that a column of two values is not treated as one of a thousand.
+    then by threshold. Thresholds lie midway between neighbouring distinct values: between all of
+    them or, for a feature with more than `max_bins` values, at the quantiles. A one-hot sparse
+    matrix (features and bins by rows) turns the sums of a round over all features into one
+    product of O(rows x features). Running sums are then computed in blocks of features with
+    similar numbers of bins, so that a column of two values is not treated as one of a thousand.
     """
 
     n_rows: int
@@ -55,7 +55,7 @@ class StumpTable:
         self._blocks: list[_Block] = []
         n_cells = 0
         first_cell = np.empty(n_features, dtype=np.intp)
-        scale = np.frexp(n_candidates.astype(np.float64))[1]  # of widths: within a factor of two
+        scale = np.frexp(n_candidates.astype(np.float64))[1]  # groups widths within a factor of 2
         for members in (np.flatnonzero(scale == size) for size in np.unique(scale)):
             n_bins = int(n_candidates[members].max()) + 1
             first_cell[members] = n_cells + n_bins * np.arange(len(members))
@@ -76,14 +76,14 @@ class StumpTable:
     def sums(self, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the sums of each column of `amounts` over rows above and below each candidate.
 
-        Both are running sums of their own, not differences from a total: a side without weight
-        has the sum 0 exactly.
+        Both are running sums, not differences from a total, so the sum of a side without weight
+        is exactly 0.
         """
         per_cell = self._rows_of_cell @ amounts
         above, below = np.empty((2, len(self.feature), amounts.shape[1]))
         for first, shape, is_candidate, places in self._blocks:
             per_bin = per_cell[first : first + shape[0] * shape[1]].reshape(*shape, -1)
-            # The candidate after bin b cuts the feature from bin b + 1.
+            # The candidate after bin b separates it from bin b + 1.
             below[places] = np.cumsum(per_bin, axis=1)[:, :-1][is_candidate]
             above[places] = np.cumsum(per_bin[:, ::-1], axis=1)[:, -2::-1][is_candidate]
         return above, below
@@ -103,7 +103,7 @@ class StumpSum:
     step: FloatArray
 
     def __call__(self, X: FloatArray) -> FloatArray:
-        """Score rows: on each feature the sum is a step function, read by binary search."""
+        """Score rows: the sum is a step function of each feature, read by binary search."""
         scores = np.zeros(len(X))
         for j in np.unique(self.feature):
             on_feature = np.flatnonzero(self.feature == j)
@@ -128,13 +128,13 @@ def boost_stumps(
     table : StumpTable
         The candidates.
     amounts : callable
-        From the current scores to what the method sums over rows, (n_rows, n_columns).
+        Maps the current scores to what the method sums over rows, (n_rows, n_columns).
     weigh : callable
-        From those sums above and below each candidate to (gain, step).
+        Maps these sums above and below each candidate to (gain, step).
     n_estimators : int
-        Number of rounds; fewer if no candidate gains any more.
+        Number of rounds; fewer if no candidate gains anything.
     learning_rate : float
-        Factor on every step.
+        Factor applied to every step.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def _thresholds(values: FloatArray, weight: FloatArray, max_bins: int) -> FloatA
     """Return where a feature may be cut: between all distinct values, or at quantiles."""
     distinct, place = np.unique(values, return_inverse=True)
     middle: FloatArray = distinct[:-1] / 2 + distinct[1:] / 2
-    # Neighbouring floats have no number between them: keep "value > threshold" true above.
+    # No number lies between neighbouring floats: keep "value > threshold" true above.
     middle = np.where(middle < distinct[1:], middle, distinct[:-1])
     if len(distinct) <= max_bins:
         return middle

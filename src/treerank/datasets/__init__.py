@@ -1,4 +1,4 @@
-"""Simulated models whose truth is known, and the real sets of the benchmarks."""
+"""Simulated models whose truth is known, and the real data sets of the benchmarks."""
 
 from ._benchmark import (
     BenchmarkMismatchError,

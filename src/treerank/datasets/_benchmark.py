@@ -1,7 +1,7 @@
 """Real data sets that the papers and the benchmarks of this library use.
 
-No data come with the package. A set is looked for in a folder, then among scikit-learn's own files,
-then at OpenML, and what is found is checked against the facts in ``benchmark_sets.csv``.
+The package contains no data. A set is searched for in a folder, then among scikit-learn's own
+files, then at OpenML, and what is found is checked against the facts in ``benchmark_sets.csv``.
 """
 
 import csv
@@ -29,7 +29,7 @@ class BenchmarkUnavailableError(OSError):
 
 
 class BenchmarkMismatchError(ValueError):
-    """A benchmark set was found, but it is not the one the papers used."""
+    """A benchmark set was found, but it is not the one that the papers used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,12 @@ class BenchmarkSet:
     name, task : str
         The task is ``"binary"``, ``"ordinal"``, ``"multiclass"`` or ``"regression"``.
     X : DataFrame or ndarray
-        A pandas frame, with categories as such and missing values as NaN. Without pandas an array:
-        of floats, or of objects if there are categories.
+        A pandas frame, with categorical columns and with NaN for missing values. Without pandas, an
+        array of floats, or of objects if there are categorical columns.
     y : ndarray
-        Binary labels are 0 and 1, 1 the class of interest; others are as their source has them.
+        Binary labels are 0 and 1, where 1 is the class of interest; others are those of the source.
     feature_names, categorical_features : tuple of str
-        All columns of X, and those that are categories.
+        All columns of X, and the categorical ones.
     source : str
         Where the set came from: a path, ``"scikit-learn"`` or ``"OpenML 31"``.
     """
@@ -62,7 +62,7 @@ class BenchmarkSet:
 
 @dataclass(frozen=True)
 class _Facts:
-    """One line of ``benchmark_sets.csv``: what a set must be, and how to get it there."""
+    """One line of ``benchmark_sets.csv``: what a set must be, and how to convert its source."""
 
     name: str
     task: str
@@ -72,8 +72,8 @@ class _Facts:
     classes: dict[str, int]
     openml_id: int | None
     openml_target: str  # column, if not OpenML's default
-    openml_labels: tuple[str, ...]  # what is called 0, 1, … here
-    cut: float | None  # label 1 is a target above this
+    openml_labels: tuple[str, ...]  # OpenML's names of the labels 0, 1, …
+    cut: float | None  # targets above this get label 1
     drop: tuple[str, ...]
     categorical: tuple[str, ...]
 
@@ -106,19 +106,19 @@ def load_benchmark(
 ) -> BenchmarkSet:
     """Load a real data set by name, from a folder, from scikit-learn or from OpenML.
 
-    Rows, columns and class counts are checked, so that a set of the same name that is not the same
-    set is refused.
+    Rows, columns and class counts are checked, so that a different set of the same name is
+    rejected.
 
     Parameters
     ----------
     name : str
         One of `list_benchmarks`.
     folder : path, default=None
-        Where to look for ``NAME.csv.gz`` or ``NAME.csv``, with a header, the label in the column
-        ``label`` and missing values left empty. By default the folder that the environment variable
-        ``TREERANK_DATA`` names; if it is not set, the set comes from scikit-learn or OpenML.
+        Folder that contains ``NAME.csv.gz`` or ``NAME.csv``, with a header, the label in the column
+        ``label`` and empty cells for missing values. By default the folder named by the environment
+        variable ``TREERANK_DATA``; if it is not set, the set comes from scikit-learn or OpenML.
     data_home : str, default=None
-        Where `sklearn.datasets.fetch_openml` keeps what it downloads.
+        Where `sklearn.datasets.fetch_openml` caches its downloads.
 
     Returns
     -------
@@ -129,7 +129,7 @@ def load_benchmark(
     BenchmarkUnavailableError
         The set is not available; the message says how to get it.
     BenchmarkMismatchError
-        The set that was found is another one.
+        A different set was found.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def _find_file(name: str, folder: str | os.PathLike[str] | None) -> Path | None:
 
 
 def _read_file(path: Path, facts: _Facts) -> BenchmarkSet:
-    """Read a set from a CSV file of our own format."""
+    """Read a set from a CSV file in the format of `load_benchmark`."""
     pandas = _pandas()
     if pandas is None:
         return _read_file_as_array(path, facts)
@@ -243,7 +243,7 @@ def _as_values(cells: Sequence[str], categorical: bool, dtype: Any) -> NDArray[A
 
 
 def _from_frame(frame: Any, labels: NDArray[Any], facts: _Facts, source: str) -> BenchmarkSet:
-    """Bring a frame of any source into our form."""
+    """Convert a frame from any source to a benchmark set."""
     frame = frame.drop(columns=[column for column in facts.drop if column in frame])
     if facts.missing == 0:
         complete = frame.notna().all(axis=1).to_numpy()
@@ -261,7 +261,7 @@ def _from_frame(frame: Any, labels: NDArray[Any], facts: _Facts, source: str) ->
 
 
 def _as_labels(labels: Sequence[Any] | NDArray[Any], facts: _Facts) -> NDArray[Any]:
-    """Return labels as integers where they are such, as text otherwise."""
+    """Return labels as integers or other numbers if possible, otherwise as text."""
     text = np.asarray(labels).astype(str)
     if facts.task == "regression":
         return text.astype(np.float64)
@@ -286,7 +286,7 @@ def _from_scikit_learn(
     return BenchmarkSet(facts.name, facts.task, X, y, names, (), "scikit-learn")
 
 
-# In scikit-learn's breast cancer file 0 is malignant; its wines count from 0, UCI's from 1.
+# In scikit-learn's breast cancer data 0 is malignant; its wines count from 0, UCI's from 1.
 _BUNDLED: dict[str, Callable[[_Facts], BenchmarkSet]] = {
     "wdbc": lambda facts: _from_scikit_learn(
         load_breast_cancer, lambda bunch: 1 - np.asarray(bunch.target), facts
@@ -322,7 +322,7 @@ def _fetch(facts: _Facts, data_home: str | None) -> BenchmarkSet:
                 data_id=facts.openml_id,
                 target_column=facts.openml_target or "default-target",
                 as_frame=True,
-                # The faster parser fails on categories that are numbers with pandas 3.1.
+                # With pandas 3.1, the faster parser fails on categories that are numbers.
                 parser="liac-arff",
                 data_home=data_home,
                 n_retries=1,
@@ -337,7 +337,7 @@ def _fetch(facts: _Facts, data_home: str | None) -> BenchmarkSet:
 
 
 def _translate(labels: NDArray[Any], facts: _Facts) -> NDArray[Any]:
-    """Turn OpenML's labels into ours."""
+    """Translate OpenML's labels to those of this package."""
     if facts.cut is not None:
         return (labels.astype(np.float64) > facts.cut).astype(np.int64)
     if not facts.openml_labels:
@@ -349,7 +349,7 @@ def _translate(labels: NDArray[Any], facts: _Facts) -> NDArray[Any]:
 
 
 def _check(found: BenchmarkSet, facts: _Facts) -> None:
-    """Refuse a set that differs from the one expected in rows, columns or class counts."""
+    """Raise an error if a set differs from the expected rows, columns or class counts."""
     if found.X.shape != (facts.rows, facts.features):
         raise BenchmarkMismatchError(
             f"Got {found.X.shape[0]} rows and {found.X.shape[1]} features for {facts.name!r} from "
@@ -359,7 +359,7 @@ def _check(found: BenchmarkSet, facts: _Facts) -> None:
         return
     counts = dict(Counter(found.y.astype(str).tolist()))
     same = counts == facts.classes
-    # Sources name the classes of unordered sets differently; their sizes must agree all the same.
+    # Sources name the classes of unordered sets differently, but the class sizes must agree.
     if facts.task == "multiclass":
         same = sorted(counts.values()) == sorted(facts.classes.values())
     if not same:

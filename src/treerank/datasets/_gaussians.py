@@ -12,8 +12,9 @@ from treerank._input.types import RandomStateLike
 from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
 
 # Distance between the centres, and variance of the positives; negatives are standard normal. The
-# paper prints only that both covariances are diagonal and that the distance falls. These values
-# bring logistic regression and a Gaussian SVM, trained on 1,000 rows, near the AUC of its tables.
+# paper only states that both covariances are diagonal and that the distance decreases. With these
+# values, logistic regression and a Gaussian SVM, trained on 1,000 rows, come close to the AUC in
+# its tables.
 _PAIRS = {"easy": (1.05, 1.25), "medium": (1.02, 1.17), "hard": (0.40, 1.0)}
 _N_FEATURES = 20
 
@@ -53,8 +54,8 @@ class DiagonalGaussians(SmoothBinaryTruth):
     def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return false and true positive rate of the rows whose likelihood ratio is above `ratio`.
 
-        Formula of Gil-Pelaez by the midpoint rule, whose error is a mass of the tails beyond the
-        period of the sum (Davies 1973): about 1e-14 here.
+        Uses the formula of Gil-Pelaez with the midpoint rule, whose error is the mass of the tails
+        beyond the period of the sum (Davies 1973): about 1e-14 here.
         """
         with np.errstate(divide="ignore"):
             levels = np.log(np.asarray(ratio, dtype=np.float64))
@@ -69,24 +70,24 @@ class DiagonalGaussians(SmoothBinaryTruth):
 
     @cached_property
     def log_ratio_range(self) -> tuple[float, float]:
-        """Bounds of the log likelihood ratio, passed with probability 1e-15 at most (Chernoff)."""
+        """Bounds of the log likelihood ratio, left with probability at most 1e-15 (Chernoff)."""
         tilt = self._reach * np.linspace(0.02, 1, 50)
         budget = np.log(1e15)
-        # The positives are the likelier ones to be high, the negatives to be low.
+        # Positives are likelier to be high, negatives to be low.
         upper = np.min((self._cumulant(1 + tilt) + budget) / tilt)
         lower = -np.min((self._cumulant(-tilt) + budget) / tilt)
         return float(lower), float(upper)
 
     @property
     def _reach(self) -> float:
-        """How far beyond [0, 1] the cumulant function may safely be read."""
+        """How far beyond [0, 1] the cumulant function can safely be evaluated."""
         square = np.abs(self._terms[0]).max()
         ratio = self.variances[0] / self.variances[1]
         return float(min(20.0, 0.9 * min(1.0, ratio.min()) / (2 * square + 1e-300)))
 
     @cached_property
     def _terms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Log likelihood ratio of the negatives as a sum of ``a z^2 + b z + c``, z normal."""
+        """Log likelihood ratio of the negatives as a sum of ``a z^2 + b z + c``, with z normal."""
         variance = self.variances[0] / self.variances[1]
         shift = (self.means[0] - self.means[1]) / np.sqrt(self.variances[1])
         return (
@@ -96,7 +97,7 @@ class DiagonalGaussians(SmoothBinaryTruth):
         )
 
     def _cumulant(self, u: NDArray[Any]) -> NDArray[Any]:
-        """Log of ``E exp(u L)`` for the negatives; for the positives take ``1 + u``."""
+        """Return the log of ``E exp(u L)`` for the negatives; for the positives, use ``1 + u``."""
         a, b, c = self._terms
         u = u[..., np.newaxis]
         spread = 1 - 2 * u * a
@@ -105,7 +106,7 @@ class DiagonalGaussians(SmoothBinaryTruth):
 
     @cached_property
     def _frequencies(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], FloatArray]:
-        """Characteristic functions of both classes, and where they are evaluated."""
+        """Characteristic functions of both classes, and the frequencies of their evaluation."""
         low, high = self.log_ratio_range
         step = np.pi / (high - low)
         end = 16.0
@@ -130,16 +131,17 @@ def make_gaussians_20d(
     """Draw from two Gaussian classes in twenty dimensions.
 
     The artificial sets of Clémençon, Depecker and Vayatis (2013, *An empirical comparison of
-    learning algorithms for nonparametric scoring*): all features count, none counts for much. The
-    covariances differ in the first two, so that a linear score is not the best one.
+    learning algorithms for nonparametric scoring*): all features matter, but none matters much. In
+    the easy and the medium set the covariances of the classes differ, so that a linear score is not
+    optimal.
 
     Parameters
     ----------
     n_samples : int, default=2000
         Number of rows.
     difficulty : {"easy", "medium", "hard"}, default="easy"
-        The best AUC is 0.8033, 0.7801 or 0.6114. The paper does not print its parameters; these
-        bring logistic regression and a Gaussian SVM near their AUC in its tables.
+        The optimal AUC is 0.8033, 0.7801 or 0.6114. The paper does not give its parameters; with
+        these, logistic regression and a Gaussian SVM come close to their AUC in its tables.
     positive_rate : float, default=0.5
         Probability of label 1. ROC curve and AUC do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -148,7 +150,7 @@ def make_gaussians_20d(
     Returns
     -------
     SimulatedSample
-        With a `BinaryTruth`, whose curve and area come from numerical integration, good to 1e-10.
+        With a `BinaryTruth`, whose curve and area are integrated numerically, accurate to 1e-10.
 
     Examples
     --------

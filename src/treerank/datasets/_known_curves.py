@@ -1,4 +1,4 @@
-"""ROC curves that are known: a model, a function, or a polygon."""
+"""Known ROC curves: of a model, of a function, or a polygon."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 
 
 class Curve(Protocol):
-    """What the scheme asks of a concave curve."""
+    """A concave curve, as the approximation scheme needs it."""
 
     def touch(
         self, slope: FloatArray, left: FloatArray, right: FloatArray
@@ -20,11 +20,11 @@ class Curve(Protocol):
         """Return the points between `left` and `right` where the curve has the given slopes."""
 
     def area(self, knots: FloatArray) -> float:
-        """Return the area under the curve; `knots` says where it may be cut for that."""
+        """Return the area under the curve; `knots` are where the integral may be split."""
 
 
 class TruthCurve:
-    """The curve of a known model: the slope is the likelihood ratio, nothing has to be searched."""
+    """The curve of a known model: the slope is the likelihood ratio, so no search is needed."""
 
     def __init__(self, truth: BinaryTruth) -> None:
         self.truth = truth
@@ -39,7 +39,7 @@ class TruthCurve:
 
 
 class FunctionCurve:
-    """A concave function: the point wanted has the largest gap, found by golden section."""
+    """A concave function: the point with the largest gap is found by golden-section search."""
 
     def __init__(self, function: Callable[[FloatArray], Any]) -> None:
         self.function = function
@@ -52,7 +52,7 @@ class FunctionCurve:
     ) -> tuple[FloatArray, FloatArray]:
         golden = (np.sqrt(5) - 1) / 2
         low, high = left, right
-        # 45 rounds bring the width below 1e-9 of the piece; the gap is then exact to rounding.
+        # 45 rounds reduce the width below 1e-9 of the piece; the gap is then exact up to rounding.
         for _ in range(45):
             inner, outer = high - golden * (high - low), low + golden * (high - low)
             rising = self._at(inner) - slope * inner < self._at(outer) - slope * outer
@@ -62,7 +62,7 @@ class FunctionCurve:
 
     def area(self, knots: FloatArray) -> float:
         nodes, weights = np.polynomial.legendre.leggauss(32)
-        # Crowded at both ends, so that an infinite slope at 0 does little harm.
+        # Denser at both ends, so that an infinite slope at 0 does little harm.
         u = (nodes + 1) / 2
         x = knots[:-1, np.newaxis] + np.diff(knots)[:, np.newaxis] * u**2 * (3 - 2 * u)
         pieces = self._at(x) @ (weights * 3 * u * (1 - u))
@@ -70,7 +70,7 @@ class FunctionCurve:
 
 
 class PolygonCurve:
-    """A concave polygon: the point wanted is a corner."""
+    """A concave polygon: the point with the largest gap is a corner."""
 
     def __init__(self, fpr: FloatArray, tpr: FloatArray) -> None:
         self.fpr, self.tpr = fpr, tpr

@@ -22,11 +22,11 @@ _NODES, _WEIGHTS = (1 + _gauss) / 2, _gauss_weights / 2
 
 @dataclass(frozen=True, eq=False)
 class OrdinalGaussians(OrdinalTruth):
-    """Round Gaussian classes with centres on the diagonal of the square they are conditioned on.
+    """Isotropic Gaussian classes centred on the diagonal of the square they are conditioned on.
 
-    All likelihood ratios grow with the sum of the two features, which is the best score. Sum and
-    difference of the features are independent, but for the borders of the square, so the density of
-    the sum is known in closed form.
+    All likelihood ratios increase with the sum of the two features, which is the optimal score. Sum
+    and difference of the features are independent except for the borders of the square, so the
+    density of the sum is known in closed form.
 
     Attributes
     ----------
@@ -78,9 +78,11 @@ class OrdinalGaussians(OrdinalTruth):
 
     @cached_property
     def vus(self) -> float:
-        """The volume under the optimal ROC surface: a class 2 case, with a worse and a better one.
+        """The volume under the optimal ROC surface.
 
-        By Gauss-Legendre integration on both sides of the kink of the densities.
+        It is the probability that a case of class 2 lies between a worse one of class 1 and a
+        better one of class 3, by Gauss-Legendre integration on both sides of the kink of the
+        densities.
         """
         sums = np.concatenate([_NODES, 1 + _NODES])
         tails = self.tails(sums)
@@ -89,22 +91,22 @@ class OrdinalGaussians(OrdinalTruth):
 
     @cached_property
     def _square_masses(self) -> FloatArray:
-        """Mass that each Gaussian, not conditioned, gives to the square."""
+        """Mass of each unconditioned Gaussian in the square."""
         side = ndtr((1 - self.centres) / self.spread) - ndtr(-self.centres / self.spread)
         return np.asarray(side**2)
 
     def _density(self, total: FloatArray) -> FloatArray:
-        """Density of the sum in each class, on a new last axis."""
+        """Return the density of the sum in each class, on a new last axis."""
         scale = np.sqrt(2) * self.spread
         z = (total[..., np.newaxis] - 2 * self.centres) / scale
-        # The difference of the features is at most this, in size, within the square.
+        # Within the square, the absolute difference of the features is at most this.
         room = np.minimum(total, 2 - total)[..., np.newaxis]
         inside = ndtr(room / scale) - ndtr(-room / scale)
         height = np.exp(-0.5 * z**2) / (scale * np.sqrt(2 * np.pi) * self._square_masses)
         return np.asarray(height * inside)
 
     def _integral(self, start: FloatArray, end: float) -> FloatArray:
-        """Mass of each class between `start` and `end`, on a new last axis."""
+        """Return the mass of each class between `start` and `end`, on a new last axis."""
         width = (end - start)[..., np.newaxis]
         density = self._density(start[..., np.newaxis] + width * _NODES)
         return np.asarray(np.einsum("...nk,n->...k", density, _WEIGHTS) * width)
@@ -112,7 +114,7 @@ class OrdinalGaussians(OrdinalTruth):
     def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
         low, high = ndtr((np.array([0.0, 1.0]) - self.centres[which]) / self.spread)
         normal = ndtri(random.uniform(low, high, size=(size, 2)))
-        # Rounding of the normal quantile may step over the border by one unit.
+        # Rounding of the normal quantile may exceed the border by a unit in the last place.
         return np.asarray(np.clip(self.centres[which] + self.spread * normal, 0, 1))
 
 
@@ -124,8 +126,8 @@ def make_ordinal_gaussians(
 ) -> SimulatedSample[OrdinalGaussians]:
     """Draw three ordered Gaussian classes, conditioned on the unit square.
 
-    The first example of Clémençon and Robbiano (2013), section 5.2. The best score is the sum of
-    the features; the best VUS is 0.4370 (the paper prints 0.4342).
+    The first example of Clémençon and Robbiano (2013), section 5.2. The optimal score is the sum of
+    the features; the optimal VUS is 0.4370 (the paper gives 0.4342).
 
     Parameters
     ----------

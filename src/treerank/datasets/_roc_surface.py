@@ -13,16 +13,16 @@ FloatArray = NDArray[np.float64]
 class RocSurface:
     """A piecewise planar ROC surface of three ordered classes.
 
-    Two thresholds call the scores below the first class 1, above the second class 3, between them
-    class 2. At `alpha` of class 1 and `gamma` of class 3 recognised, the surface is the share of
-    class 2 recognised. It is the positive part of a function of `alpha` minus a function of
-    `gamma`, so one table along the score says all.
+    Two thresholds assign scores below the first to class 1, above the second to class 3, and
+    between them to class 2. If `alpha` of class 1 and `gamma` of class 3 are assigned correctly,
+    the surface is the correctly assigned share of class 2. It is the positive part of a function of
+    `alpha` minus a function of `gamma`, so one table along the score describes it.
 
     Attributes
     ----------
     tails : ndarray of shape (n_cells + 1, 3)
-        Share of each class above a falling threshold: from 0 to 1, best cell first. Within a cell
-        ties are broken at random, which joins the knots by planes.
+        Share of each class above a decreasing threshold: from 0 to 1, best cell first. Within a
+        cell, ties are broken at random, which joins the knots by planes.
 
     Examples
     --------
@@ -44,29 +44,29 @@ class RocSurface:
         object.__setattr__(self, "tails", tails)
 
     def __call__(self, alpha: ArrayLike, gamma: ArrayLike) -> FloatArray:
-        """Return the share of class 2 recognised, given those of class 1 and class 3."""
+        """Return the correctly assigned share of class 2, given those of class 1 and class 3."""
         height: FloatArray = self.above_first(alpha) - self.above_second(gamma)
         return np.maximum(height, 0.0)
 
     def above_first(self, alpha: ArrayLike) -> FloatArray:
         """Return the share of class 2 above the threshold that keeps `alpha` of class 1 below."""
         first, second, _ = self.tails.T
-        # Of equal abscissas numpy.interp takes the last: the largest share of class 2.
+        # For equal abscissas numpy.interp takes the last: the largest share of class 2.
         return np.asarray(np.interp(1 - np.asarray(alpha), first, second))
 
     def above_second(self, gamma: ArrayLike) -> FloatArray:
         """Return the share of class 2 above the threshold that keeps `gamma` of class 3 above."""
         _, second, third = self.tails[::-1].T
-        # Read backwards, so that of equal abscissas the smallest share of class 2 is taken.
+        # Read backwards, so that for equal abscissas the smallest share of class 2 is taken.
         return np.asarray(np.interp(1 - np.asarray(gamma), 1 - third, second))
 
     @cached_property
     def vus(self) -> float:
-        """Volume under the surface: three cases, one of each class, come out in the right order."""
+        """Volume under the surface: the probability that cases of each class are in order."""
         return partition_vus(np.diff(self.tails, axis=0))
 
     def grid(self, n_points: int = 101) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return `alpha`, `gamma` and the surface on a square grid, ready to be drawn."""
+        """Return `alpha`, `gamma` and the surface on a square grid, ready to be plotted."""
         axis = np.linspace(0, 1, n_points)
         alpha, gamma = np.meshgrid(axis, axis, indexing="ij")
         return alpha, gamma, self(alpha, gamma)

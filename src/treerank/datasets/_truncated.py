@@ -13,22 +13,22 @@ from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
 
 _PAIRS = {
     # Section 6.2 of Clémençon, Depecker and Vayatis (2011): H (negatives), then G (positives). The
-    # posterior printed there has a factor 1.02 without the ratio of the determinants: it is
-    # 0.961. The ranking does not feel that.
+    # posterior given there has a factor 1.02, which lacks the ratio of the determinants: it is
+    # 0.961. The ranking is not affected.
     "pair": (
         np.array([[2.0, 0.5], [-1.0, 0.5]]),
         np.array([[[1.0, 0.25], [0.25, 1.15]], [[1.0, 0.15], [0.15, 1.25]]]),
     ),
-    # The tougher example of Figure 11, whose numbers the paper does not print: the frontier follows
-    # the diagonal and bends, which splits along the axes have to climb in stairs.
+    # The tougher example of Figure 11, whose parameters the paper does not give: the boundary
+    # follows the diagonal and bends, so that splits along the axes must approximate it by steps.
     "tough": (
         np.array([[0.6, 0.4], [0.4, 0.6]]),
         np.array([[[0.10, 0.02], [0.02, 0.10]], [[0.10, 0.08], [0.08, 0.10]]]),
     ),
 }
 
-# Gauss-Legendre nodes on [0, 1], crowded at both ends by x = u^2 (3 - 2u): that turns the square
-# roots with which a level curve touches a line into smooth functions.
+# Gauss-Legendre nodes on [0, 1], made denser at both ends by x = u^2 (3 - 2u): this turns the
+# square roots with which a level curve touches a line into smooth functions.
 _gauss, _gauss_weights = np.polynomial.legendre.leggauss(32)
 _u = (1 + _gauss) / 2
 _NODES = _u**2 * (3 - 2 * _u)
@@ -37,7 +37,7 @@ _WEIGHTS = _gauss_weights / 2 * 6 * _u * (1 - _u)
 
 @dataclass(frozen=True, eq=False)
 class TruncatedGaussians(SmoothBinaryTruth):
-    """Two Gaussian classes conditioned on the unit square: level sets with quadratic frontiers.
+    """Two Gaussian classes conditioned on the unit square: level sets with quadratic boundaries.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class TruncatedGaussians(SmoothBinaryTruth):
     def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return false and true positive rate of the rows whose likelihood ratio is above `ratio`.
 
-        Along each vertical line the level set is at most two intervals, whose Gaussian mass is
-        known; the sum over the lines is taken between the abscissas at which the level curve meets
-        the border of the square or turns back.
+        On each vertical line the level set is at most two intervals, whose Gaussian mass is known.
+        The integral over the lines is split at the abscissas at which the level curve meets the
+        border of the square or turns back.
         """
         with np.errstate(divide="ignore"):
             levels = np.log(np.ravel(np.asarray(ratio, dtype=np.float64)))
@@ -102,7 +102,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
 
     @cached_property
     def _square_masses(self) -> FloatArray:
-        """Mass that each Gaussian, not conditioned, gives to the square."""
+        """Mass of each unconditioned Gaussian in the square."""
         return np.array(
             [
                 np.sum(_WEIGHTS * self._marginal(which, _NODES) * self._inside(which, _NODES))
@@ -111,29 +111,29 @@ class TruncatedGaussians(SmoothBinaryTruth):
         )
 
     def _conditional(self, which: int, x: FloatArray) -> tuple[FloatArray, float]:
-        """Mean and standard deviation of the second feature, given the first."""
+        """Return mean and standard deviation of the second feature, given the first."""
         mean, covariance = self.means[which], self.covariances[which]
         slope = covariance[0, 1] / covariance[0, 0]
         return mean[1] + slope * (x - mean[0]), np.sqrt(covariance[1, 1] - slope * covariance[0, 1])
 
     def _marginal(self, which: int, x: FloatArray) -> FloatArray:
-        """Density of the first feature, not conditioned on the square."""
+        """Return the density of the first feature, not conditioned on the square."""
         scale = np.sqrt(self.covariances[which][0, 0])
         z = (x - self.means[which][0]) / scale
         return np.asarray(np.exp(-0.5 * z**2) / (scale * np.sqrt(2 * np.pi)))
 
     def _inside(self, which: int, x: FloatArray) -> FloatArray:
-        """Probability, given the first feature, that the second lies within the square."""
+        """Return the probability, given the first feature, that the second is in the square."""
         mean, spread = self._conditional(which, x)
         return np.asarray(ndtr((1 - mean) / spread) - ndtr(-mean / spread))
 
     def _in_second(self, x: FloatArray) -> tuple[float, FloatArray, float, FloatArray]:
-        """Log likelihood ratio at first feature x: coefficients of a polynomial in the second."""
+        """Return the log likelihood ratio at first feature x as a polynomial in the second."""
         A, b, c = self._quadratic
         return float(A[1, 1]), 2 * A[0, 1] * x, float(b[1]), (A[0, 0] * x + b[0]) * x + c
 
     def _line_mass(self, which: int, x: FloatArray, levels: FloatArray) -> FloatArray:
-        """Density at first feature x of the part of its line that lies above the level."""
+        """Return the density at first feature x of the part of its line above the level."""
         square, cross, linear, constant = self._in_second(x)
         cuts = _roots(square, cross + linear, constant - levels)
         cuts = np.concatenate([np.zeros((1, *x.shape)), cuts, np.ones((1, *x.shape))])
@@ -145,7 +145,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         return np.asarray(height * np.sum(pieces * above, axis=0))
 
     def _turning_points(self, levels: FloatArray) -> FloatArray:
-        """First features at which the level curve meets the border or has a vertical tangent."""
+        """Return the first features where the level curve meets the border or is vertical."""
         A, b, c = self._quadratic
         bottom = _roots(A[0, 0], b[0], c - levels)
         top = _roots(A[0, 0], b[0] + 2 * A[0, 1], c + b[1] + A[1, 1] - levels)
@@ -157,7 +157,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         return np.asarray(np.sort(np.concatenate([bottom, top, tangent]), axis=0).T)
 
     def _stationary_points(self) -> FloatArray:
-        """Points of the square at which the ratio may be extreme, apart from the corners."""
+        """Return the points of the square, besides corners, where the ratio may be extreme."""
         A, b, _ = self._quadratic
         with np.errstate(divide="ignore", invalid="ignore"):
             points = [np.linalg.lstsq(2 * A, -b, rcond=None)[0]]
@@ -167,7 +167,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         return np.asarray(np.clip(np.nan_to_num(np.array(points)), 0, 1))
 
     def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
-        """Draw the first feature by rejection, the second from its conditional law."""
+        """Draw the first feature by rejection, the second from its conditional distribution."""
         mean, scale = self.means[which][0], np.sqrt(self.covariances[which][0, 0])
         low, high = ndtr(-mean / scale), ndtr((1 - mean) / scale)
         kept = np.empty(0)
@@ -179,12 +179,12 @@ class TruncatedGaussians(SmoothBinaryTruth):
         second = centre + spread * ndtri(
             random.uniform(ndtr(-centre / spread), ndtr((1 - centre) / spread))
         )
-        # Rounding of the normal quantile may step over the border by one unit.
+        # Rounding of the normal quantile may exceed the border by a unit in the last place.
         return np.asarray(np.clip(np.column_stack([first, second]), 0, 1))
 
 
 def _roots(square: ArrayLike, linear: ArrayLike, constant: ArrayLike) -> FloatArray:
-    """Return both roots of a quadratic, rising and clipped to [0, 1]; 0 where there is none."""
+    """Return both roots of a quadratic, ascending and clipped to [0, 1]; 0 if there is none."""
     a, b, c = np.broadcast_arrays(square, linear, constant)
     with np.errstate(divide="ignore", invalid="ignore"):
         q = -(b + np.copysign(np.sqrt(b**2 - 4 * a * c), b)) / 2
@@ -202,16 +202,16 @@ def make_truncated_gaussians(
     """Draw from two Gaussian classes conditioned on the unit square.
 
     The second example of Clémençon, Depecker and Vayatis (2011), section 6.2: level sets of the
-    posterior with quadratic frontiers.
+    posterior with quadratic boundaries.
 
     Parameters
     ----------
     n_samples : int, default=500
         Number of rows.
     variant : {"pair", "tough"}, default="pair"
-        ``"pair"`` is printed in the paper; its best AUC is 0.7391. ``"tough"`` stands for the
-        tougher example of Figure 11, whose parameters are not printed: here the frontier follows
-        the diagonal of the square, and the best AUC is 0.8047.
+        ``"pair"`` is given in the paper; its optimal AUC is 0.7391. ``"tough"`` stands for the
+        tougher example of Figure 11, whose parameters are not given: here the boundary follows the
+        diagonal of the square, and the optimal AUC is 0.8047.
     positive_rate : float, default=0.5
         Probability of label 1. ROC curve and AUC do not depend on it.
     random_state : int, RandomState or None, default=None
@@ -220,7 +220,7 @@ def make_truncated_gaussians(
     Returns
     -------
     SimulatedSample
-        With a `BinaryTruth`, whose curve and area come from numerical integration, good to 1e-10.
+        With a `BinaryTruth`, whose curve and area are integrated numerically, accurate to 1e-10.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What a simulated model knows: posterior, best score, optimal ROC curve or surface.
+"""Simulated models with their posterior, optimal score and optimal ROC curve or surface.
 
-Binary labels are 0 and 1, ordinal ones 1 < 2 < … < K. A threshold always keeps the rows **above**
-it, and curves are listed best first, as everywhere in this library.
+Binary labels are 0 and 1, ordinal labels 1 < 2 < … < K. A threshold always selects the rows
+**above** it, and curves are listed best first, as everywhere in this library.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ class SimulatedSample(Generic[TruthT]):
     y : ndarray of shape (n_samples,)
         Labels: 0 and 1, or 1 < 2 < … < K.
     eta : ndarray of shape (n_samples,) or (n_samples, K)
-        Posterior probability of label 1 at each row; for ordinal labels that of every class.
+        Posterior probability of label 1 at each row; for ordinal labels, of every class.
     truth : BinaryTruth or OrdinalTruth
         The model. ``truth.sample(n)`` draws a test sample from it.
     """
@@ -52,7 +52,7 @@ class RocCurve(NamedTuple):
     fpr, tpr : ndarray
         False and true positive rate, both increasing from 0 to 1.
     thresholds : ndarray
-        Likelihood ratio above which a row is taken; the slope of the curve at that point.
+        Likelihood ratio above which a row is selected; the slope of the curve at that point.
     """
 
     fpr: FloatArray
@@ -90,7 +90,7 @@ class Truth(ABC):
 
     @abstractmethod
     def score(self, X: ArrayLike) -> FloatArray:
-        """Return a score that ranks as well as any score can."""
+        """Return an optimal score: no score ranks better."""
 
     @abstractmethod
     def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
@@ -153,7 +153,7 @@ class BinaryTruth(Truth):
     def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return false and true positive rate of the rows whose likelihood ratio is above `ratio`.
 
-        That point of the optimal curve has slope `ratio`.
+        The optimal curve has slope `ratio` at that point.
         """
 
     @property
@@ -164,7 +164,7 @@ class BinaryTruth(Truth):
     @property
     @abstractmethod
     def auc(self) -> float:
-        """The area under the optimal ROC curve: no score has more."""
+        """The area under the optimal ROC curve, which no score exceeds."""
 
     def posterior(self, X: ArrayLike) -> FloatArray:
         """Return the probability of label 1 at given rows."""
@@ -175,23 +175,23 @@ class BinaryTruth(Truth):
 class SmoothBinaryTruth(BinaryTruth):
     """A model whose likelihood ratio has a density: its ROC curve is tabulated finely."""
 
-    # Enough for the area below to be good to 1e-11 for every model of this package.
+    # Enough for the area below to be accurate to 1e-11 for every model of this package.
     _n_pieces = 2048
 
     @property
     @abstractmethod
     def log_ratio_range(self) -> tuple[float, float]:
-        """Bounds between which the log likelihood ratio lies, but for a mass of about 1e-14."""
+        """Bounds of the log likelihood ratio, up to a mass of about 1e-14."""
 
     @cached_property
     def roc(self) -> RocCurve:
-        """Points of the optimal ROC curve, at thresholds that follow the mass and the slope."""
+        """Points of the optimal ROC curve, at thresholds spaced by mass and slope."""
         low, high = self.log_ratio_range
         levels = np.linspace(high, low, 257)
         travelled = np.sum(self.rates(np.exp(levels)), axis=0) + (high - levels) / (high - low)
         even = np.linspace(travelled[0], travelled[-1], self._n_pieces + 1)
         thresholds = np.exp(np.interp(even, travelled, levels))
-        # Rounding must not make the curve turn back.
+        # Rounding must not make the curve decrease.
         fpr, tpr = (np.maximum.accumulate(rate) for rate in self.rates(thresholds))
         fpr[[0, -1]] = tpr[[0, -1]] = 0.0, 1.0
         return RocCurve(fpr, tpr, thresholds)
@@ -200,8 +200,8 @@ class SmoothBinaryTruth(BinaryTruth):
     def auc(self) -> float:
         """The area under the optimal ROC curve.
 
-        The slope of the curve is known at every knot, so that the trapezoidal rule can be corrected
-        to fourth order.
+        The slope of the curve is known at every knot, so the trapezoidal rule can be corrected to
+        fourth order.
         """
         fpr, tpr, slope = self.roc
         step = np.diff(fpr)
@@ -210,7 +210,7 @@ class SmoothBinaryTruth(BinaryTruth):
 
 
 class OrdinalTruth(Truth):
-    """A model of K ordered classes that one score ranks best: all likelihood ratios grow with it.
+    """A model of K ordered classes with an optimal score: all likelihood ratios increase with it.
 
     This is Condition 2.1 of Clémençon and Robbiano (2013).
     """
@@ -232,7 +232,7 @@ class OrdinalTruth(Truth):
     def level(self, pair: int, ratio: ArrayLike) -> FloatArray:
         """Return the score above which class ``pair + 1`` is `ratio` times as likely as ``pair``.
 
-        Class ``pair`` counts from 1. Ratios out of reach give the end of the scale.
+        `pair` counts from 1. Ratios that are not reached give the end of the scale.
         """
 
     @property
@@ -243,11 +243,11 @@ class OrdinalTruth(Truth):
     @property
     @abstractmethod
     def vus(self) -> float:
-        """The volume under the optimal ROC surface: no score has more."""
+        """The volume under the optimal ROC surface, which no score exceeds."""
 
     def posterior(self, X: ArrayLike) -> FloatArray:
         """Return the probability of every class at given rows, of shape (n_rows, K)."""
-        # An absent class has log density -inf, which softmax takes as it should.
+        # An absent class has log density -inf, which softmax handles correctly.
         with np.errstate(divide="ignore"):
             eta: FloatArray = softmax(self.log_densities(X) + np.log(self.class_shares), axis=1)
         return eta

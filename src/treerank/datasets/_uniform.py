@@ -20,8 +20,8 @@ from ._truth import (
     two_shares,
 )
 
-# Section 6.1 of Clémençon, Depecker and Vayatis (2011): quarters of the square, row by row from
-# below. The paper's X1, X2, X4, X3; it prints eta = 0.7 for the first, which is 2/3 rounded.
+# Section 6.1 of Clémençon, Depecker and Vayatis (2011): quarters of the square, row by row from the
+# bottom. The paper's X1, X2, X4, X3; it gives eta = 0.7 for the first, which is 2/3 rounded.
 _QUARTERS = np.array(
     [
         # negatives, positives
@@ -33,18 +33,19 @@ _QUARTERS = np.array(
 )
 
 # Table 1 of Clémençon and Robbiano (2013), worst cell first: odds of class 2 to 1 and of 3 to 2.
-# Read as odds of the posterior with X uniform on the square, VUS* is 0.5930 (the paper prints
-# 0.5926); read as ratios of class densities, no choice of masses would lift VUS* above 0.512.
+# Read as posterior odds with X uniform on the square, VUS* is 0.5930 (the paper gives 0.5926); read
+# as ratios of class densities, no choice of masses would raise VUS* above 0.512.
 _ODDS_2_1 = np.array([0.00001, 0.4, 0.8, 1.0, 1.25, 2.5, 5.0, np.inf, np.inf])
 _ODDS_3_2 = np.array([0.0, 0.0, 0.6, 0.8, 1.0, 1.0, 5 / 3, 2.5, 1000.0])
 
-# Rank of the cells, row by row from below; 0 is the worst. The paper's own picture is lost. Here
-# the best linear and the best additive score reach about 0.297, as its linear rivals do there.
+# Rank of the cells, row by row from the bottom; 0 is the worst. The paper's own figure is lost.
+# With these ranks the best linear and the best additive score reach about 0.297, like the paper's
+# linear methods.
 _RANKS = np.array([0, 4, 2, 8, 3, 1, 6, 5, 7])
 
 
 def _locate(X: FloatArray, side: int) -> IntArray:
-    """Return the cell of each row, counted row by row from below."""
+    """Return the cell of each row, numbered row by row from the bottom."""
     column, row = np.minimum((X * side).astype(np.int64), side - 1).T
     return np.asarray(column + side * row)
 
@@ -65,7 +66,7 @@ class UniformMixture(BinaryTruth):
     ----------
     class_shares : ndarray of shape (2,)
     masses : ndarray of shape (side * side, 2)
-        Share of negatives and positives in each cell, row by row from below.
+        Share of negatives and positives in each cell, row by row from the bottom.
     """
 
     class_shares: FloatArray
@@ -83,20 +84,20 @@ class UniformMixture(BinaryTruth):
         return np.asarray(np.log(self._ratios)[_locate(self._check_rows(X), self.side)])
 
     def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return false and true positive rate of the cells whose likelihood ratio is above."""
+        """Return false and true positive rate of the cells whose ratio is above `ratio`."""
         taken = self._ratios > np.asarray(ratio, dtype=np.float64)[..., np.newaxis]
         fpr, tpr = np.moveaxis(taken @ self.masses, -1, 0)
         return fpr, tpr
 
     @cached_property
     def roc(self) -> RocCurve:
-        """The optimal ROC curve: its knots, exactly."""
+        """The exact knots of the optimal ROC curve."""
         thresholds = np.append(np.sort(self._ratios)[::-1], 0.0)
         return RocCurve(*self.rates(thresholds), thresholds)
 
     @cached_property
     def auc(self) -> float:
-        """The area under the optimal ROC curve, exactly."""
+        """The exact area under the optimal ROC curve."""
         fpr, tpr, _ = self.roc
         return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
 
@@ -124,11 +125,11 @@ class OrdinalUniform(OrdinalTruth):
     on_unit_square = True
 
     def score(self, X: ArrayLike) -> FloatArray:
-        """Return the rank of the cell, as a number."""
+        """Return the rank of each row's cell."""
         return _RANKS[_locate(self._check_rows(X), self.side)].astype(np.float64)
 
     def log_densities(self, X: ArrayLike) -> FloatArray:
-        """Return the log density of every class at given rows; -inf where a class is absent."""
+        """Return the log density of every class at given rows; -inf if a class is absent."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses * len(self.masses))
         return np.asarray(logs[self.score(X).astype(np.int64)])
@@ -146,13 +147,13 @@ class OrdinalUniform(OrdinalTruth):
 
     @cached_property
     def roc_surface(self) -> RocSurface:
-        """The optimal ROC surface, exactly."""
+        """The exact optimal ROC surface."""
         tails = np.vstack([np.zeros(3), np.cumsum(self.masses[::-1], axis=0)])
         return RocSurface(np.minimum(tails, 1.0))
 
     @property
     def vus(self) -> float:
-        """The volume under the optimal ROC surface, exactly."""
+        """The exact volume under the optimal ROC surface."""
         return self.roc_surface.vus
 
     def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
@@ -164,8 +165,8 @@ def make_uniform_mixture(
 ) -> SimulatedSample[UniformMixture]:
     """Draw from two mixtures of uniforms on the quarters of the unit square.
 
-    The first example of Clémençon, Depecker and Vayatis (2011), section 6.1. The posterior takes
-    four values, 0.2, 0.4, 2/3 and 0.75 with classes of equal size; the best AUC is 0.735.
+    The first example of Clémençon, Depecker and Vayatis (2011), section 6.1. The posterior has four
+    values, which are 0.2, 0.4, 2/3 and 0.75 for classes of equal size; the optimal AUC is 0.735.
 
     Parameters
     ----------
@@ -201,14 +202,14 @@ def make_ordinal_uniform(
     """Draw three ordered classes from mixtures of uniforms on nine cells of the unit square.
 
     The second example of Clémençon and Robbiano (2013), section 5.2, with the odds of its Table 1
-    in cells of equal size. The best VUS is 0.5930.
+    in cells of equal size. The optimal VUS is 0.5930.
 
     Parameters
     ----------
     n_samples : int, default=10000
         Number of rows.
     class_shares : array-like of shape (3,), default=None
-        Probability of each label; by default those under which X is uniform on the square, about
+        Probability of each label; by default those for which X is uniform on the square, about
         0.337, 0.267 and 0.396. ROC surface and VUS do not depend on them.
     random_state : int, RandomState or None, default=None
         The same number gives the same sample.

@@ -1,6 +1,6 @@
-"""Measures of rankings, with intervals.
+"""Ranking metrics with confidence intervals.
 
-What scikit-learn has is imported, not written again; the rest is here.
+Metrics that scikit-learn provides are re-exported, not reimplemented.
 """
 
 from sklearn.metrics import (

@@ -16,20 +16,20 @@ from ._proportion import normal_quantile
 from ._roc import Curve, left_limit, right_limit
 from ._ties import tie_groups
 
-# Curves with more cuts are resampled at this many, evenly spaced along the curve: the curve between
-# two of them moves by less than the band is wide by orders of magnitude.
+# Curves with more cuts are reduced to this many, evenly spaced along the curve, before resampling.
+# Between two of these cuts the curve moves by orders of magnitude less than the width of the band.
 _MAX_CUTS = 512
-# The curve's direction is taken over this share of its length times n^(-1/3) to either side:
-# coverage by simulation is 0.93 to 0.97 for AUC 0.6 to 0.95 and n = 100 to 1,000.
+# The direction of the curve at a point is measured over this share of its length times n^(-1/3) on
+# either side. In simulations, coverage is 0.93 to 0.97 for AUC 0.6 to 0.95 and n = 100 to 1,000.
 _REACH = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class RocBand:
-    """A ROC curve with a simultaneous confidence band, as polygons over common abscissae.
+    """A ROC curve with a simultaneous confidence band, at common false positive rates.
 
-    `fpr` holds every abscissa twice, for the limits from the left and from the right, so that
-    vertical pieces are kept: `ax.fill_between(band.fpr, band.lower, band.upper)` draws the band.
+    `fpr` holds every rate twice, for the left and the right limits of the curves, so that vertical
+    segments are kept: `ax.fill_between(band.fpr, band.lower, band.upper)` draws the band.
     """
 
     fpr: FloatArray
@@ -50,14 +50,15 @@ def roc_band(
     n_resamples: int = 2000,
     random_state: RandomStateLike = 0,
 ) -> RocBand:
-    """Band that holds the *whole* ROC curve of the population with the given confidence.
+    """Simultaneous confidence band for the *whole* ROC curve of the population.
 
-    A band of pointwise intervals misses the curve somewhere far more often than its level says;
+    A band of pointwise intervals misses the curve somewhere far more often than its level suggests;
     this one does not. It is the empirical curve moved by `k / sqrt(n0)` to the left and
-    `k / sqrt(n1)` up (upper limit), and as far right and down (lower limit), n0 and n1 the class
-    sizes [1]_. Moving in both directions keeps the coverage right where the curve is steep. k is
-    the `level` quantile of how far resampled curves need to be moved, under the Bayesian bootstrap
-    [2]_, so it adapts to the curve (k = 1.36, the Kolmogorov-Smirnov value, is always enough).
+    `k / sqrt(n1)` up (upper limit), and by the same amounts to the right and down (lower limit),
+    where n0 and n1 are the class sizes [1]_. Moving in both directions keeps the coverage right
+    where the curve is steep. k is the `level` quantile of how far resampled curves need to be
+    moved, under the Bayesian bootstrap [2]_, so it adapts to the curve (k = 1.36, the
+    Kolmogorov-Smirnov value, is always enough).
 
     Parameters
     ----------
@@ -101,12 +102,12 @@ def roc_band(
     weight, squared = _weights_at_cuts(sample)
     size = weight.sum(axis=1) ** 2 / squared.sum(axis=1)
     scale = np.sqrt(size)
-    # Its own generator, which draws twice as fast as scikit-learn's.
+    # A NumPy Generator draws twice as fast as a RandomState.
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))
     shifts = _resampled_shift(weight, squared, scale, n_resamples, rng)
     k = float(np.quantile(shifts, level, method="higher"))
-    # A class of n rows that never shows a thing may still do it in z^2 / (n + z^2) of its cases
-    # (Wilson): without this a perfect score would be banded by itself.
+    # After n rows without an event, its probability may still be up to z^2 / (n + z^2) (Wilson's
+    # limit): without this minimum, the band of a perfect score would have zero width.
     z = normal_quantile(level)
     right, up = np.maximum(k / scale, z * z / (size + z * z))
     fpr, tpr = _cumulated(weight)
@@ -114,12 +115,12 @@ def roc_band(
 
 
 def _weights_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
-    """Weights and squared weights of both classes (rows) between cuts of the score, best first."""
+    """Return weights and squared weights of both classes (rows) between cuts, best score first."""
     order, group = tie_groups(sample.score)
     n_cells = int(group[-1]) + 1
     code, weight = sample.code[order], sample.weight[order]
     if n_cells > _MAX_CUTS:
-        # Position along the curve: the mean of the two classes' cumulated shares.
+        # Position along the curve: the mean of the two classes' cumulative shares.
         share = weight / np.bincount(code, weights=weight)[code]
         position = np.cumsum(np.bincount(group, weights=share)) / 2
         group = np.minimum((position * _MAX_CUTS).astype(np.intp), _MAX_CUTS - 1)[group]
@@ -138,18 +139,19 @@ def _resampled_shift(
     n_resamples: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """How far resampled curves need to be moved along (-1/sqrt(n0), 1/sqrt(n1)).
+    """Return how far each resampled curve must be moved along (-1/sqrt(n0), 1/sqrt(n1)).
 
-    A cut with errors (dx, dy), in units of 1/sqrt(n0) and 1/sqrt(n1), takes the curve off by
-    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the curve's direction there; at
-    a corner both directions count, before and after, and the worse one tells.
+    A cut with errors (dx, dy), in units of 1/sqrt(n0) and 1/sqrt(n1), shifts the curve by
+    `(1 - t) dy - t dx` in that direction, where t = dy/d(x + y) is the direction of the curve
+    there. At a corner, the directions before and after it are both used, and the larger shift
+    counts.
     """
     curve = _cumulated(weight) * scale[:, None]
     error = np.empty((2, n_resamples, weight.shape[1] - 1))
     for side in (0, 1):
         drawn = _cumulated(_draw_weights(weight[side], squared[side], n_resamples, rng))
         error[side] = (scale[side] * drawn - curve[side])[:, 1:-1]
-        # The Bayesian bootstrap of n rows has (n - 1) / (n + 1) of a share's variance in mean.
+        # With n rows, the Bayesian bootstrap has on average (n - 1) / (n + 1) of the variance.
         size = scale[side] ** 2
         error[side] *= np.sqrt((size + 1) / max(size - 1, 1.0))
     shifts = np.zeros(n_resamples)
@@ -160,12 +162,13 @@ def _resampled_shift(
 
 
 def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
-    """Share of the second coordinate in the progress of the curve, at each inner knot.
+    """Return the share of the second coordinate in the increments of the curve, by inner knot.
 
-    It must be that of the smooth curve: at the steps of the empirical one it is 0 or 1 by turns,
-    which would take the worse of the two errors everywhere and make the band too wide. But rows
-    with the same score make a straight piece that is no accident. Where one is longer than what is
-    smoothed over, the curve has a corner: the directions before and after it differ.
+    It must be that of the smooth curve: along the steps of the empirical curve it alternates
+    between 0 and 1, which would select the larger of the two errors everywhere and make the band
+    too wide. Rows with the same score, however, give a straight segment that is not noise. If such
+    a segment is longer than the smoothing distance, the curve has a corner, with different
+    directions before and after it.
     """
     along = curve[0] + curve[1]
     reach = _REACH * along[-1] * size ** (-1 / 3)
@@ -187,10 +190,10 @@ def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
 def _draw_weights(
     weight: FloatArray, squared: FloatArray, n: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draw the cells' weights under the Bayesian bootstrap.
+    """Draw the weights of the cells under the Bayesian bootstrap.
 
     Each row's weight is multiplied by a standard exponential variable. Sums over a cell are Gamma
-    variables, exactly for equal weights, else with the same mean and variance.
+    variables, exactly for equal weights, otherwise approximated with the same mean and variance.
     """
     drawn = np.zeros((n, weight.size))
     full = weight > 0
@@ -200,7 +203,7 @@ def _draw_weights(
 
 
 def _cumulated(weight: FloatArray) -> FloatArray:
-    """Cumulate weights over the last axis into shares that start at 0."""
+    """Return cumulative shares over the last axis, starting at 0."""
     shares = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
     np.cumsum(weight, axis=-1, out=shares[..., 1:])
     shares /= shares[..., -1:]
@@ -208,7 +211,7 @@ def _cumulated(weight: FloatArray) -> FloatArray:
 
 
 def _band_around(curve: Curve, right: float, up: float, level: float) -> RocBand:
-    """Return the curve and its two moved copies over all abscissae where one of them bends."""
+    """Return the curve and its two shifted copies at all abscissae where one of them bends."""
     x, y = _move(curve, right, -up)
     below = (np.append(0.0, x), np.append(0.0, y))
     x, y = _move(curve, -right, up)
@@ -222,11 +225,11 @@ def _band_around(curve: Curve, right: float, up: float, level: float) -> RocBand
 
 
 def _move(curve: Curve, right: float, up: float) -> Curve:
-    """Move a curve and cut off what leaves the unit square."""
+    """Shift a curve and cut off what leaves the unit square."""
     fpr, tpr = curve
     edge = -right if right < 0 else 1 - right
     place = int(np.searchsorted(fpr, edge, side="right"))
     x = np.clip(np.insert(fpr, place, edge) + right, 0.0, 1.0)
-    x[place] = round(x[place])  # on the border exactly, whatever the rounding
+    x[place] = round(x[place])  # exactly on the border, despite rounding
     y = np.insert(tpr, place, right_limit(curve, np.array(edge)))
     return x, np.clip(y + up, 0.0, 1.0)

@@ -16,7 +16,7 @@ from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, 
 from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile, rows_per_weight, wilson_interval
 
-CLIP = 1e-6  # least probability that has a logit here
+CLIP = 1e-6  # probabilities are clipped to [CLIP, 1 - CLIP] before taking logits
 CALIBRATION_COLUMNS = ("predicted", "observed", "lower", "upper", "rows")
 
 
@@ -24,9 +24,9 @@ CALIBRATION_COLUMNS = ("predicted", "observed", "lower", "upper", "rows")
 class CalibrationFit:
     """Calibration of probabilities p: `logit P(y = 1) = intercept + slope * logit p`.
 
-    `in_the_large` is the intercept at slope 1: above 0 the probabilities are too low on the whole.
-    A slope below 1 says that they are too extreme (overfitting), above 1 too cautious. The limits
-    are pairs (lower, upper).
+    `in_the_large` is the intercept at slope 1: above 0, the probabilities are too low overall. A
+    slope below 1 means that they are too extreme (overfitting), above 1 that they are too cautious.
+    The limits are pairs (lower, upper).
     """
 
     in_the_large: float
@@ -50,8 +50,8 @@ def calibration_slope(
 ) -> CalibrationFit:
     """Calibration intercept and slope of predicted probabilities, with intervals.
 
-    Cox's recalibration model: a logistic regression of the outcome on the logit of the predicted
-    probability. Perfect calibration has slope 1 and intercept 0.
+    This is Cox's recalibration model: a logistic regression of the outcome on the logit of the
+    predicted probability. Perfect calibration has slope 1 and intercept 0.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ def calibration_slope(
         Sampling weights, as in `auc_interval`; standard errors are robust (sandwich).
     {level}
     clip : float, default=1e-6
-        Probabilities are moved to at least this and at most 1 minus this, as 0 and 1 have no logit.
+        Probabilities are clipped to [clip, 1 - clip], as 0 and 1 have no logit.
     {pos_label}
 
     Returns
     -------
     CalibrationFit
-        Where the probabilities separate the classes, the slope is infinite; where they are all
-        equal, there is none (NaN).
+        If the probabilities separate the classes, the slope is infinite and the intercept NaN; if
+        they are all equal, both are NaN.
 
     References
     ----------
@@ -117,9 +117,9 @@ def calibration_table(
     level: float = 0.95,
     pos_label: Label | None = None,
 ) -> Any:
-    """Predicted against observed shares, in groups of neighbouring probabilities.
+    """Predicted against observed event rates, in groups of neighbouring probabilities.
 
-    Rows of equal probability stay together: a model of few strata has one group per stratum.
+    Rows of equal probability stay together, so a model with few strata has one group per stratum.
     Otherwise the groups have about equal weight.
 
     Parameters
@@ -127,7 +127,7 @@ def calibration_table(
     {y}
     {p}
     n_groups : int, default=10
-        Number of groups at most.
+        Maximum number of groups.
     {sampling_weights}
     level : float, default=0.95
         Confidence level of Wilson's intervals.
@@ -136,8 +136,9 @@ def calibration_table(
     Returns
     -------
     data frame
-        One row for each group, lowest probability first, with `predicted` (the mean), `observed`,
-        `lower`, `upper`, `rows`. Of pandas, polars or pyarrow, the first installed.
+        One row per group, lowest probability first, with `predicted` (the mean probability),
+        `observed` (the event rate), `lower`, `upper` and `rows` (the weight). Created with the
+        first of pandas, polars and pyarrow that is installed.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def calibration_columns(
     level: float = 0.95,
     pos_label: Label | None = None,
 ) -> dict[str, FloatArray]:
-    """Return the columns of `calibration_table`, which need no library of data frames."""
+    """Return the columns of `calibration_table`, without the need for a data frame library."""
     if n_groups < 1:
         raise ValueError(f"Got n_groups={n_groups}; expected an integer >= 1.")
     level = check_level(level)
@@ -182,7 +183,7 @@ def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
     if len(values) <= n_groups:
         return place
     weight_sum = np.cumsum(np.bincount(place, weights=weight))
-    # A value goes with all its rows to where the middle of them lies.
+    # All rows of a value go into the group in which the middle of their weight lies.
     middle = weight_sum - np.diff(weight_sum, prepend=0.0) / 2
     group = np.minimum((middle / weight_sum[-1] * n_groups).astype(np.intp), n_groups - 1)
     return np.unique(group[place], return_inverse=True)[1]
@@ -199,7 +200,7 @@ def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
 
 
 class _Rows(NamedTuple):
-    """Rows of equal logit and class as one: their weight, and the sum of their squared weights."""
+    """Rows aggregated by logit and class, with the sums of their weights and squared weights."""
 
     x: FloatArray
     positive: BoolArray
@@ -208,7 +209,7 @@ class _Rows(NamedTuple):
 
 
 def _collapse(x: FloatArray, positive: BoolArray, weight: FloatArray) -> _Rows:
-    """Put rows of equal logit and class together: of a tree, as many as strata, times two."""
+    """Aggregate rows of equal logit and class: for a tree, at most two rows per stratum."""
     values, place = np.unique(x, return_inverse=True)
     cell = 2 * place + positive
     sums, squares = (np.bincount(cell, weight**k).astype(np.float64) for k in (1, 2))
@@ -235,7 +236,7 @@ def _line(rows: _Rows) -> tuple[FloatArray, FloatArray]:
 
 
 def slope_alone(positive: BoolArray, p: FloatArray, weight: FloatArray | None) -> float:
-    """Return the slope of `calibration_slope`, for rows that have been checked."""
+    """Return only the slope of `calibration_slope`, for input that has been checked."""
     x = logit(np.clip(p, CLIP, 1 - CLIP))
     line, _ = _line(_collapse(x, positive, np.ones(len(x)) if weight is None else weight))
     return float(line[1])
@@ -248,10 +249,10 @@ def fit_logistic(
     offset: FloatArray,
     squares: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Maximise the weighted likelihood by Newton's method with halved steps.
+    """Maximise the weighted likelihood by Newton's method with step halving.
 
-    Targets are shares from 0 to 1; `squares` are the squared weights, or their sum where a row
-    stands for several. Returns the coefficients and their robust covariance.
+    Targets are shares from 0 to 1; `squares` are the squared weights or, for aggregated rows, the
+    sums of the squared weights. Returns the coefficients and their robust covariance.
     """
     beta = np.zeros(design.shape[1])
     value = _log_loss(design @ beta + offset, target, weight)

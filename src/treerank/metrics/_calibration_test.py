@@ -1,4 +1,4 @@
-"""A test of calibration without groups: the running sum of what was predicted too low."""
+"""A test of calibration without groups, based on the running sum of `y - p`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ._calibration import check_probabilities
 from ._input import BinarySample, FloatArray, check_binary
 from ._parameter_docs import insert_shared_docs
 
-# With no more different probabilities than this, the largest sum is taken over so few moments
-# that its distribution is drawn; with more, a path between them is as good as continuous.
+# With at most this many distinct probabilities, the maximum is taken over so few times that its
+# distribution is simulated; with more, the path is almost continuous.
 _FEW_MOMENTS = 50
 _DRAWS = 10_000
-# How far beyond the moments of a random walk its path would have gone on average, in steps
-# (Siegmund 1985): minus zeta(1/2) over the square root of 2 pi.
+# Expected excess of a continuous path over its maximum at the observed times, in standard
+# deviations of a step (Siegmund 1985): -zeta(1/2) / sqrt(2 pi).
 _OVERSHOOT = 0.5826
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationTest:
-    """A test of calibrated probabilities.
+    """Result of a test of calibration.
 
-    `mean` and `mean_p_value` are of calibration in the large (standard errors by which events
-    exceed what was predicted), `shape` and `shape_p_value` of what is left over along the
-    probabilities; `p_value` is of both together.
+    `mean` and `mean_p_value` are about calibration in the large: `mean` is the number of standard
+    errors by which the observed events exceed the predicted ones. `shape` and `shape_p_value` are
+    about the remaining deviations along the probabilities. `p_value` combines both.
     """
 
     p_value: float
@@ -49,21 +49,21 @@ def calibration_test(
 ) -> CalibrationTest:
     """Test whether probabilities are calibrated, without groups.
 
-    Hosmer and Lemeshow's test asks for groups: its verdict depends on how many there are and on
-    how software breaks ties, and differences within a group are not seen. This one follows the
-    running sum of `y - p` from the lowest probability to the highest [1]_. If the probabilities
-    hold, it is a random walk; its end tells of calibration in the large, and the largest distance
-    from the straight line to its end of the rest, independently. Both go into one p-value by
-    Fisher's method.
+    The result of Hosmer and Lemeshow's test depends on the number of groups and on how software
+    breaks ties, and deviations within a group go unnoticed. This test follows the running sum of
+    `y - p` from the lowest probability to the highest [1]_. If the probabilities are calibrated,
+    the sum is a random walk. Its end point measures calibration in the large, and its largest
+    distance from the straight line to that end point measures the remaining deviations; the two are
+    independent. Their p-values are combined by Fisher's method.
 
-    With many rows even small errors are significant, as with any test: read it together with
-    `calibration_slope` and its limits, which say how large they are.
+    As with any test, even small errors are significant if there are many rows: also look at
+    `calibration_slope` and its limits, which show how large the errors are.
 
     Parameters
     ----------
     {y}
     p : array-like of shape (n,)
-        Predicted probabilities of the positive class, of rows that the model was not fitted to.
+        Predicted probabilities of the positive class, for rows that the model was not fitted to.
     {sampling_weights}
     {pos_label}
 
@@ -97,13 +97,13 @@ def calibration_test(
     shape = float(np.abs(bridge).max(initial=0.0))
     shape_p = _bridge_tail(shape, time)
     parts = np.log(np.maximum([mean_p, shape_p], np.finfo(float).tiny))
-    # With one probability for all rows nothing is left over, and the end is all there is.
+    # If all rows have the same probability, only calibration in the large can be tested.
     both = mean_p if len(time) < 2 else float(chdtrc(4, -2 * parts.sum()))
     return CalibrationTest(both, mean, mean_p, shape, shape_p)
 
 
 def _check_possible(sample: BinarySample) -> None:
-    """Refuse outcomes that were said to be impossible: no test is needed."""
+    """Raise an error for outcomes that were predicted to be impossible: no test is needed."""
     wrong = np.where(sample.positive, sample.score == 0, sample.score == 1)
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -114,7 +114,7 @@ def _check_possible(sample: BinarySample) -> None:
 
 
 def _running_sum(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
-    """Sum of y - p up to each probability over its standard deviation, and the variance so far."""
+    """Return the share of the variance and the standardised sum of y - p up to each probability."""
     _, place = np.unique(sample.score, return_inverse=True)
     residual = np.bincount(place, weights=sample.weight * (sample.positive - sample.score))
     variance = np.bincount(place, weights=sample.weight**2 * sample.score * (1 - sample.score))
@@ -125,7 +125,7 @@ def _running_sum(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
 
 
 def _bridge_tail(largest: float, time: FloatArray) -> float:
-    """Chance that a Brownian bridge, looked at at these times, goes as far from zero."""
+    """Return the probability that a Brownian bridge, observed at `time`, gets this far from 0."""
     if len(time) < 2:
         return 1.0
     if len(time) > _FEW_MOMENTS:

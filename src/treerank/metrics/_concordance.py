@@ -1,4 +1,4 @@
-"""Concordance: how many pairs of different ordered classes a score puts in order."""
+"""Concordance: the share of pairs of different ordered classes that a score puts in order."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,12 +32,12 @@ def concordance_interval(
     level: float = 0.95,
     labels: Any = None,
 ) -> ConcordanceInterval:
-    """Share of the pairs of different classes that are in order, with a confidence interval.
+    """Concordance of a score with ordered classes (Harrell's C), with a confidence interval.
 
-    Two rows are drawn at random until their classes differ: this is the chance that the one of the
-    higher class has the higher score, ties counted 1/2 (Harrell's C; Somers' D is 2 C - 1). Chance
-    gives 1/2 for any number of classes, and with two classes it is the AUC. All rows count in it,
-    so that a class of a few rows does not make it uncertain, as it does the VUS.
+    The concordance is the probability that, of two random rows of different classes, the one of the
+    higher class has the higher score, with ties counted as 1/2 (Somers' D is 2 C - 1). A random
+    score has a concordance of 1/2 for any number of classes; with two classes it is the AUC. All
+    rows contribute, so that a class of a few rows does not make it uncertain, unlike the VUS.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def concordance_interval(
 
 
 def pair_weights(sample: OrderedSample) -> tuple[FloatArray, FloatArray]:
-    """For each row the weight of the rows of other classes in order with it, and of all of them."""
+    """Return the weight of other classes' rows in order with each row, and of all of them."""
     order, group = tie_groups(sample.score)
     code = sample.code[order]
     weights = group_weights(group, code, sample.weight[order], sample.classes.size)
@@ -91,9 +91,9 @@ def pair_weights(sample: OrderedSample) -> tuple[FloatArray, FloatArray]:
 
 
 def spread_of_ratio(deviation: FloatArray, total: float, sample: OrderedSample) -> Spread:
-    """Return the spread of a share of pairs from what each row's pairs have beyond it.
+    """Return the spread of a share of pairs from the deviation of each row's pairs from it.
 
-    A row counts in its pairs on both sides, hence the 2.
+    Each pair counts for both of its rows, hence the factor 2.
     """
     weight = sample.weight
     n = float(weight.sum() ** 2 / (weight @ weight))

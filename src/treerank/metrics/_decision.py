@@ -64,7 +64,7 @@ def choose_cutoff(
 ) -> OperatingPoint:
     """Choose a cut-off and return its operating point, with intervals.
 
-    Rules, all exact over the distinct scores; among equally good cut-offs the highest is taken:
+    All rules are exact over the distinct scores; on ties, the highest cut-off is chosen:
 
     - `"youden"`: the largest `tpr - fpr`;
     - `"cost"`: the smallest cost of the false positives and false negatives in the sample;
@@ -72,29 +72,29 @@ def choose_cutoff(
     - `"share"`: the largest flagged (approved) share of rows that is at most `rate`.
 
     The intervals are Wilson's for a cut-off fixed beforehand. Rates on the rows on which the
-    cut-off was chosen are slightly optimistic: use `operating_point` on other rows for unbiased
-    ones.
+    cut-off was chosen are slightly optimistic: for unbiased rates, call `operating_point` on other
+    rows.
 
     Parameters
     ----------
     {y}
     {s}
     rule : {"youden", "cost", "fpr", "share"}, default="youden"
-        What to optimise.
+        Criterion to optimise.
     rate : float in [0, 1], optional
-        The limit of the rules "fpr" and "share", which need it.
+        Limit for the rules "fpr" and "share", which require it.
     false_positive_cost, false_negative_cost : float, default=1.0
-        Costs of the rule "cost".
+        Costs for the rule "cost".
     sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows in all but the intervals, where they count as sampling
-        weights (see `auc_interval`).
+        Weights. Integer weights are equivalent to repeated rows, except in the intervals, which
+        treat them as sampling weights (see `auc_interval`).
     {level}
     {pos_label}
 
     Returns
     -------
     OperatingPoint
-        Its `threshold` is infinite where flagging no one is best.
+        Its `threshold` is infinite if flagging no rows is best.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def choose_cutoff(
     else:
         total = negative[-1] if rule == "fpr" else negative[-1] + positive[-1]
         used = negative if rule == "fpr" else negative + positive
-        # A hair of slack, so that rounding of weighted sums does not refuse an exact fit.
+        # A little slack, so that rounding of weighted sums does not reject an exact fit.
         allowed = used <= (rate or 0.0) * total * (1 + 1e-12)
         value = np.where(allowed, positive if rule == "fpr" else used, -1.0)
     best = int(np.argmax(value))
@@ -185,16 +185,16 @@ def decision_curve(
 ) -> DecisionCurve:
     """Net benefit of acting on predicted probabilities.
 
-    Acting from a probability t on means that a false positive is t / (1 - t) times as bad as a
-    missed true positive. The net benefit per row, `TP/n - FP/n * t / (1 - t)`, compares the model
-    with acting on all and on no one.
+    Acting on probabilities of at least t implies that a false positive is t / (1 - t) times as bad
+    as a missed true positive. The net benefit per row, `TP/n - FP/n * t / (1 - t)`, compares the
+    model with acting on all rows and on none.
 
     Parameters
     ----------
     {y}
     {p}
     thresholds : array-like, optional
-        Threshold probabilities from 0 to below 1; 0.01, 0.02, ..., 0.99 by default.
+        Threshold probabilities in [0, 1); 0.01, 0.02, ..., 0.99 by default.
     {weights}
     {pos_label}
 
@@ -237,7 +237,7 @@ def decision_curve(
 def _describe(
     sample: BinarySample, threshold: float, negative: float, positive: float, level: float
 ) -> OperatingPoint:
-    """Rates of a cut-off from the negative and positive weight it calls."""
+    """Return the operating point of a cut-off from the negative and positive weight it flags."""
     per_weight = rows_per_weight(sample.weight)
     positives = float(sample.weight[sample.positive].sum())
     negatives = float(sample.weight[~sample.positive].sum())

@@ -1,4 +1,4 @@
-"""The AUC with an interval, and two AUCs on the same rows compared."""
+"""The AUC with a confidence interval, and the comparison of two AUCs on the same rows."""
 
 from __future__ import annotations
 
@@ -53,15 +53,16 @@ def auc_interval(
 ) -> AucInterval:
     """AUC with DeLong's confidence interval, in O(n log n).
 
-    The variance is that of the two means of placements, a row's placement being the share of the
-    other class it is ranked correctly against [1]_. The interval is built on the logit scale,
-    which keeps it within (0, 1), with Satterthwaite's degrees of freedom, which matter where one
-    class has few rows.
+    The variance is that of the two means of placements, where a row's placement is the share of the
+    other class that it is ranked correctly against [1]_. The interval is built on the logit scale,
+    which keeps it within (0, 1), with Satterthwaite's degrees of freedom, which matter if one class
+    has few rows.
 
-    Where DeLong's variance is of no use (a perfect, reversed or constant score, or a class with
-    fewer than two effective rows) its upper bound `auc (1 - auc) / m`, m the effective size of the
-    smaller class [2]_, takes its place in Wilson's interval: the sample holds m disjoint pairs, and
-    says no less about the AUC than m tosses say about a coin. The width is never zero.
+    If DeLong's variance cannot be used (a perfect, reversed or constant score, or a class with
+    fewer than two effective rows), Wilson's interval is used with the upper bound
+    `auc (1 - auc) / m` on the variance, where m is the effective size of the smaller class [2]_:
+    the sample contains m disjoint pairs, which say no less about the AUC than m tosses say about a
+    coin. The width is never zero.
 
     Parameters
     ----------
@@ -70,16 +71,16 @@ def auc_interval(
     sample_weight : array-like of shape (n,), optional
         *Sampling* weights: how many cases of the population a row stands for. A row is one
         observation whatever its weight, so multiplying all weights by a constant changes nothing,
-        and uneven weights widen the interval. For rows that were observed several times
-        (frequency weights) the AUC is the same, but repeat the rows to get their interval.
+        and uneven weights widen the interval. For frequency weights (rows that were observed
+        several times) the AUC is the same, but the rows must be repeated to get their interval.
     {level}
     {pos_label}
 
     Returns
     -------
     AucInterval
-        `auc`, `lower`, `upper`, `standard_error`, `level`. Where the bound is used, the standard
-        error is half the interval's width over the normal quantile.
+        `auc`, `lower`, `upper`, `standard_error`, `level`. If the bound is used, the standard error
+        is half the width of the interval divided by the normal quantile.
 
     References
     ----------
@@ -116,19 +117,19 @@ def compare_auc(
 ) -> AucComparison:
     """Compare the AUCs of two scores on the same rows: difference, interval and p-value.
 
-    DeLong's paired comparison: the variance is that of the differences between a row's two
+    This is DeLong's paired comparison: the variance is that of the differences between a row's two
     placements, so what the scores have in common cancels. Interval and test agree: 0 lies outside
     the interval exactly when `p_value < 1 - level`.
 
-    Where these differences show no spread, as for two scores that rank all rows alike, the interval
-    admits that up to `q = z^2 / (m + z^2)` of all pairs may differ (Wilson's limit after none of m
-    disjoint pairs did), instead of claiming certainty.
+    If these differences have no spread, as for two scores that rank all rows alike, the interval
+    does not claim certainty: it allows for up to `q = z^2 / (m + z^2)` of all pairs to differ
+    (Wilson's limit after none of m disjoint pairs did).
 
     Parameters
     ----------
     {y}
     s1, s2 : array-like of shape (n,)
-        The two scores, higher is better.
+        The two scores; higher is better.
     {sampling_weights}
     {level}
     {pos_label}
@@ -159,13 +160,13 @@ def compare_auc(
 
 
 def placements(sample: BinarySample) -> FloatArray:
-    """Share of the other class that each row is ranked correctly against, ties counted 1/2."""
+    """Return the share of the other class that each row is ranked correctly against; ties: 1/2."""
     as_positive, as_negative = both_placements(sample)
     return np.where(sample.positive, as_positive, as_negative)
 
 
 def both_placements(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
-    """Placement that each row has, or would have, as a positive and as a negative one."""
+    """Return the placement that each row has, or would have, as a positive and as a negative."""
     order, group = tie_groups(sample.score)
     positive, weight = sample.positive[order], sample.weight[order]
     at_positive = np.bincount(group, weights=np.where(positive, weight, 0.0))
@@ -194,12 +195,12 @@ def difference_limits(
         lower, upper, error = difference - half, difference + half, spread.error
         p_value = 2 * stdtr(spread.freedom, -abs(difference) / error)
     elif m < 2:
-        # One row cannot show a spread: bound it, as the mean of m values in [-1, 1].
+        # A single row has no spread: use the bound for the mean of m values in [-1, 1].
         lower, upper = (2 * w - 1 for w in wilson_for_share((1 + difference) / 2, m, level))
         error = (upper - lower) / (2 * z)
         p_value = 2 * ndtr(-abs(difference) * np.sqrt(m))
     else:
-        # All pairs alike: a share q of them may take any value in [-1, 1].
+        # No spread: a share q of all pairs may still take any value in [-1, 1].
         q = z * z / (m + z * z)
         lower, upper = difference - q * (1 + difference), difference + q * (1 - difference)
         error = q / z

@@ -1,4 +1,4 @@
-"""How much two rankings disagree, and where a new point goes among ranked ones."""
+"""The Kendall distance of two rankings, and the insertion of new points into a ranking."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
 Floats = NDArray[np.float64]
-# Up to this many points all pairs are compared at once.
+# Up to this many points, all pairs are compared directly.
 FEW_POINTS = 64
 
 
 def discordance(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Kendall distance of two rankings in pairs of points, in n log n steps where n is large.
+    """Return the Kendall distance of two rankings in pairs of points, in O(n log n) for large n.
 
-    A pair in opposite order counts 1, a pair tied in one of the two only counts 1/2.
+    A pair in opposite order counts 1, a pair tied in only one of the two counts 1/2.
     """
     n = len(one)
     if n <= FEW_POINTS:
@@ -29,26 +29,26 @@ def discordance(one: NDArray[Any], other: NDArray[Any]) -> float:
     if levels < 2:
         return apart / 2
     tau = float(kendalltau(one, other, variant="c", method="asymptotic").statistic)
-    balance = round(tau * n * n * (levels - 1) / levels / 2)  # concordant less discordant pairs
+    balance = round(tau * n * n * (levels - 1) / levels / 2)  # concordant minus discordant pairs
     return (apart - balance) / 2
 
 
 def insertion_places(preferred: Floats) -> NDArray[np.intp]:
-    """Where new points go into a ranking of reference points, by least Kendall cost.
+    """Return where new points go in a ranking of reference points, at the least Kendall cost.
 
     Parameters
     ----------
     preferred : array of shape (n_points, n_reference)
         Share of the rankings that put the point above each reference point (a tie counts
-        half), the reference points being listed from the lowest to the highest.
+        half). Reference points are listed from the lowest to the highest.
 
     Returns
     -------
     array of shape (n_points,)
-        Number of reference points that the point is put above.
+        Number of reference points that the point is placed above.
     """
-    # Above reference j costs the share that puts it below, and the other way round: start
-    # below all of them and add what each step up costs.
+    # Placing a point above reference j costs the share of rankings that put it below, and vice
+    # versa. Start below all reference points and add the cost of each step up.
     steps = np.cumsum(1.0 - 2.0 * preferred, axis=1)
     costs = np.column_stack([np.zeros(len(preferred)), steps])
     return np.asarray(np.argmin(costs.round(9), axis=1))

@@ -1,7 +1,7 @@
-"""What the measures accept: labels, scores and weights, checked once and said once.
+"""Checks of the labels, scores and weights that the metrics accept.
 
-Conventions of the whole package: labels are ordered classes, lowest first; with two classes the
-higher one is the positive one; a higher score is better. Rows of weight zero are dropped.
+Conventions of the whole package: labels are ordered classes, lowest first; with two classes, the
+higher one is the positive class; a higher score is better. Rows of weight zero are dropped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BinarySample:
 
 @dataclass(frozen=True, slots=True)
 class OrderedSample:
-    """Rows of K ordered classes: `code` counts from 0, the lowest class of `classes`."""
+    """Rows of K ordered classes; `code` is the index of a row's class in `classes`."""
 
     classes: NDArray[Any]
     code: IntArray
@@ -94,7 +94,7 @@ def check_ordered(
 
 
 def check_scores(s: ArrayLike, n_rows: int | None = None, name: str = "s") -> NDArray[Any]:
-    """Check scores: one number per row, infinite ones allowed (only their order counts)."""
+    """Check scores: one number per row, which may be infinite (only their order counts)."""
     score = np.asarray(s)
     if score.ndim != 1:
         raise ValueError(f"Got {name} of shape {score.shape}; expected one score per row (1-D).")
@@ -113,7 +113,7 @@ def check_scores(s: ArrayLike, n_rows: int | None = None, name: str = "s") -> ND
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
-    """Check weights: one finite number >= 0 per row; None stands for ones."""
+    """Check weights: one finite number >= 0 per row; None means ones."""
     if sample_weight is None:
         return np.ones(n_rows)
     weight = np.asarray(sample_weight, dtype=np.float64)
@@ -145,9 +145,9 @@ def check_rate(rate: float, name: str = "rate") -> float:
 def read_labels(
     y: ArrayLike, labels: Any = None, *, binary: bool = False
 ) -> tuple[NDArray[Any], IntArray]:
-    """Return the ordered classes and each row's place among them.
+    """Return the ordered classes and the index of each row's class.
 
-    The order is the one of `labels`, else of an ordered categorical, else of the values.
+    The order is that of `labels`, otherwise of an ordered categorical, otherwise of the values.
     """
     declared = None if labels is None else np.asarray(labels)
     pandas = nw.dependencies.get_pandas()
@@ -181,7 +181,7 @@ def read_labels(
 
 
 def _order_of_categories(series: Any) -> NDArray[Any] | None:
-    """Categories that occur, in their declared order; None where two classes need no order."""
+    """Return the categories that occur in declared order, or None for up to two unordered ones."""
     present = set(series.unique().to_list())
     if isinstance(series.dtype, nw.Enum):
         ordered = [level for level in series.dtype.categories if level in present]
@@ -197,7 +197,7 @@ def _check_no_missing(missing: BoolArray) -> None:
 
 
 def _sorted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """Like `np.unique(values, return_inverse=True)`, in O(n) for small whole numbers."""
+    """Like `np.unique(values, return_inverse=True)`, but in O(n) for integers in a small range."""
     if values.dtype.kind in "biuf":
         low, high = float(values.min()), float(values.max())
         if max(abs(low), abs(high)) < 2**53 and high - low < _MAX_LABEL_TABLE:
@@ -217,7 +217,7 @@ def _sorted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
 
 
 def _recode(classes: NDArray[Any], code: IntArray, declared: NDArray[Any]) -> IntArray:
-    """Change codes by sorted order into codes by the declared order."""
+    """Convert codes in sorted order to codes in the declared order."""
     place = {label: i for i, label in enumerate(declared.tolist())}
     if len(place) != declared.size:
         raise ValueError(f"Got labels={declared.tolist()} with repeats; expected each label once.")

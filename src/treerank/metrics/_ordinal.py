@@ -1,8 +1,8 @@
 """The volume under the ROC surface (VUS) for any number of ordered classes.
 
-VUS here is the chance that one row drawn from every class comes out in the order of the classes.
-(The volume under the surface that averages ROC curves over buffer lengths, a measure of anomaly
-detection in time series, goes by the same three letters and is something else.)
+VUS here is the probability that random rows, one from each class, are ranked in the order of the
+classes. (In anomaly detection for time series, VUS also denotes the volume under a surface that
+averages ROC curves over buffer lengths, a different measure.)
 """
 
 from __future__ import annotations
@@ -43,14 +43,15 @@ def ordinal_vus_score(
 ) -> float:
     """Volume under the ROC surface: P(s(X_1) < ... < s(X_K)) for one row of each class.
 
-    Ties are broken at random, so m consecutive classes tied count `1 / m!`. A random order gives
-    `1 / K!`; with two classes VUS is the AUC. Exact in O(n log n + V K^2), V distinct scores.
+    Ties are broken at random, so m consecutive tied classes count `1 / m!`. A random order has a
+    VUS of `1 / K!`; with two classes VUS is the AUC. The computation is exact and takes
+    O(n log n + V K^2) for V distinct scores.
 
     Parameters
     ----------
     y : array-like of shape (n,)
         Labels of K >= 2 ordered classes: numbers, an ordered categorical, or any labels whose order
-        `labels` declares.
+        is given by `labels`.
     {s}
     {weights}
     {labels}
@@ -77,7 +78,7 @@ def ordinal_vus_score(
 
 
 def vus_of_weights(weights: FloatArray) -> float:
-    """VUS of an ordered partition: weight of each class (row) in its cells, **worst first**."""
+    """Return the VUS of an ordered partition from class weights (rows) by cell, **worst first**."""
     shares = weights / weights.sum(axis=1, keepdims=True)
     growth = np.empty_like(shares)
     _chains(shares, growth, _tied_cells(shares))
@@ -93,13 +94,13 @@ def vus_interval(
     level: float = 0.95,
     labels: Any = None,
 ) -> VusInterval:
-    """VUS with a confidence interval, in O(n log n + V K^2) and O(K) more per tied score.
+    """VUS with a confidence interval, in O(n log n + V K^2) plus O(K) per tied score.
 
-    DeLong's argument for any number of classes: a row's placement is the share of tuples through
-    it that are in order, and the spread of the placements within the classes gives the variance.
-    The interval is built on the logit scale, as in `auc_interval`, which this is for two classes;
-    so are the meaning of weights (*sampling* weights) and the bound that replaces the variance
-    where the placements show no spread.
+    This extends DeLong's argument to any number of classes: a row's placement is the share of the
+    tuples containing it that are in order, and the spread of the placements within the classes
+    gives the variance. For two classes it is `auc_interval`; as there, the interval is built on the
+    logit scale, weights are *sampling* weights, and a bound replaces the variance if the placements
+    have no spread.
 
     Parameters
     ----------
@@ -152,8 +153,8 @@ def pairwise_auc_scores(
     Returns
     -------
     ndarray of shape (K, K)
-        Entry [i, j] is the chance that a row of class j scores above a row of class i, ties counted
-        1/2: above the diagonal the AUCs, below it what they lack to 1, on it 1/2.
+        Entry [i, j] is the probability that a row of class j scores above a row of class i, with
+        ties counted as 1/2: the AUCs above the diagonal, 1 minus the AUCs below it, 1/2 on it.
 
     Examples
     --------
@@ -176,15 +177,15 @@ def pairwise_auc_scores(
 def vus_scorer(
     estimator: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
-    """VUS of a fitted ranker's `score_samples`, for `cross_val_score` and its like.
+    """VUS of a fitted ranker's `score_samples`, for `cross_val_score` and similar functions.
 
-    A plain callable, because `make_scorer` does not know `score_samples`. The order of the classes
-    is the estimator's `classes_`.
+    This is a plain callable, because `make_scorer` does not support `score_samples`. The classes
+    are ordered as in the estimator's `classes_`.
 
     Parameters
     ----------
     estimator : fitted estimator
-        With `score_samples` and `classes_`.
+        An estimator with `score_samples` and `classes_`.
     X : array-like of shape (n, n_features)
         Rows to score.
     y : array-like of shape (n,)
@@ -216,16 +217,16 @@ def vus_scorer(
 
 
 def _tied_cells(shares: FloatArray) -> IntArray:
-    """Cells that hold more than one class: only there do several classes tie."""
+    """Return the cells with more than one class: classes can only be tied there."""
     classes_in_cell = np.add.reduce(shares > 0, axis=0, dtype=np.intp)
     return np.flatnonzero(classes_in_cell > 1)
 
 
 def _runs(shares: FloatArray, first: int) -> Iterator[tuple[int, IntArray, FloatArray]]:
-    """Yield the runs of two and more classes tied in one cell, from class `first` (0-based) on.
+    """Yield the runs of two or more classes tied in one cell that start at class `first` (0-based).
 
-    As (last, cells, `c_{first+1} ... c_last / (last - first)!`), for the cells where that is not
-    zero: fewer and fewer, so that long runs cost little.
+    Each is (last, cells, `c_{first+1} ... c_last / (last - first)!`), for the cells where the
+    product is not zero. There are fewer and fewer of them, so that long runs cost little.
     """
     cells = np.flatnonzero(shares[first])
     product = shares[first, cells]
@@ -240,12 +241,12 @@ def _runs(shares: FloatArray, first: int) -> Iterator[tuple[int, IntArray, Float
 
 
 def _chains(shares: FloatArray, growth: FloatArray, tied: IntArray) -> FloatArray:
-    """Mass of the chains of the first j classes that end below each cell, for j = 0 ... K - 1.
+    """Return the mass of the chains of the first j classes that end below each cell, j < K.
 
     `f[j]` grows at a cell by `sum_{i < j} f[i] c_{i+1} ... c_j / (j - i)!`, all from the values
-    below the cell. So once the levels i < j are known in all cells, level j is one cumulated sum:
-    no loop over cells. Terms with i < j - 1 are zero but in tied cells. The growth of level j is
-    left in `growth[j - 1]`.
+    below the cell. So once the levels i < j are known in all cells, level j is a cumulative sum,
+    without a loop over cells. Terms with i < j - 1 are zero except in tied cells. The growth of
+    level j is written to `growth[j - 1]`.
     """
     below = np.empty_like(shares)
     below[0] = 1.0
@@ -264,7 +265,7 @@ def _chains(shares: FloatArray, growth: FloatArray, tied: IntArray) -> FloatArra
 
 
 def _placements(sample: OrderedSample) -> FloatArray:
-    """Share of the tuples through each row that are in order, ties broken at random."""
+    """Return the share of the tuples containing each row in order, with ties broken at random."""
     order, group = tie_groups(sample.score)
     code = sample.code[order]
     weights = group_weights(group, code, sample.weight[order], sample.classes.size)
@@ -272,7 +273,7 @@ def _placements(sample: OrderedSample) -> FloatArray:
     tied = _tied_cells(shares)
     growth = np.empty_like(shares)
     below = _chains(shares, growth, tied)
-    # The chains of the last classes above a cell: the same, seen from the other end.
+    # The chains of the last classes above a cell: the same computation from the other end.
     above = _chains(shares[::-1, ::-1], growth, shares.shape[1] - 1 - tied)[::-1, ::-1]
     value = below * above
     value[:, tied] += _tied_placements(below[:, tied], shares[:, tied], above[:, tied])
@@ -282,10 +283,10 @@ def _placements(sample: OrderedSample) -> FloatArray:
 
 
 def _tied_placements(below: FloatArray, shares: FloatArray, above: FloatArray) -> FloatArray:
-    """Placements through runs of two and more tied classes.
+    """Return the placements through runs of two or more tied classes.
 
     A run of the classes i+1 ... j in one cell adds `below[i] * c_{i+1} ... c_j / (j-i)! * above[j]`
-    to the VUS; for a row of class k of the run, this without the factor c_k.
+    to the VUS; for a row of class k in the run, the term without the factor c_k is added.
     """
     added = np.zeros_like(shares)
     for first in range(shares.shape[0] - 1):

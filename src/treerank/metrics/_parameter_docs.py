@@ -1,4 +1,4 @@
-"""Descriptions of parameters that several measures share, written once and inserted."""
+"""Descriptions of parameters that several metrics share."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ p : array-like of shape (n,)
     Predicted probabilities of the positive class.""",
     "rate": """\
 rate : float in (0, 1], default=0.1
-    The share of rows that counts as the top.""",
+    Share of rows that counts as the top.""",
     "weights": """\
 sample_weight : array-like of shape (n,), optional
-    Weights; integers equal repeated rows.""",
+    Weights; integer weights are equivalent to repeated rows.""",
     "sampling_weights": """\
 sample_weight : array-like of shape (n,), optional
     Sampling weights, as in `auc_interval`.""",
@@ -31,7 +31,7 @@ level : float, default=0.95
     Confidence level.""",
     "pos_label": """\
 pos_label : label, optional
-    The positive class, where it is not the higher one.""",
+    The positive class, if it is not the higher one.""",
     "labels": """\
 labels : array-like of shape (K,), optional
     The classes, lowest first.""",
@@ -39,5 +39,5 @@ labels : array-like of shape (K,), optional
 
 
 def insert_shared_docs(documented: Documented) -> Documented:
-    """Decorate a function: a line ``{name}`` of its docstring becomes the shared description."""
+    """Replace lines ``{name}`` in the docstring of a function by the shared descriptions."""
     return insert_docs(documented, SHARED)

@@ -1,4 +1,4 @@
-"""The AUC over a range of false positive rates, with an interval."""
+"""The partial AUC over a range of false positive rates, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._ties import tie_groups
 
 
 class Region(NamedTuple):
-    """The part of the unit square in which area counts: a range of rates, and a least TPR."""
+    """The part of the unit square in which area counts: a range of FPRs, and a minimum TPR."""
 
     min_fpr: float
     max_fpr: float
@@ -25,16 +25,16 @@ class Region(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Range of the false positive rates."""
+        """Width of the range of false positive rates."""
         return self.max_fpr - self.min_fpr
 
     @property
     def size(self) -> float:
-        """Area of a perfect curve."""
+        """Area under a perfect curve in the region."""
         return self.width * (1 - self.min_tpr)
 
     def standardised(self, share: float) -> float:
-        """Share of the region on McClish's scale: 1/2 for chance, 1 for a perfect curve."""
+        """Put a share of the region on McClish's scale: 1/2 for chance, 1 for a perfect curve."""
         start = min(max(self.min_fpr, self.min_tpr), self.max_fpr)
         chance = ((self.max_fpr - self.min_tpr) ** 2 - (start - self.min_tpr) ** 2) / 2 / self.size
         chance = max(chance, 0.0) if self.max_fpr > self.min_tpr else 0.0
@@ -53,12 +53,12 @@ def partial_auc_score(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> float:
-    """Area under a part of the ROC curve, as a share of what a perfect score has there.
+    """Area under a part of the ROC curve, as a share of the area of a perfect score there.
 
-    The false positive rates from `min_fpr` to `max_fpr` count (the one-way partial AUC), and of
-    these only what lies above the true positive rate `min_tpr` (the two-way one [1]_). Divided by
-    the area of that region, so that it is between 0 and 1; with ``min_tpr=0`` it is the mean true
-    positive rate over the range.
+    Only the false positive rates from `min_fpr` to `max_fpr` count (the one-way partial AUC), and
+    there only the area above the true positive rate `min_tpr` (the two-way partial AUC [1]_). The
+    area is divided by that of the region, so that it is between 0 and 1; with ``min_tpr=0`` it is
+    the mean true positive rate over the range.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def partial_auc_score(
     max_fpr, min_fpr : float, default=0.1, 0.0
         The range of false positive rates, within [0, 1].
     min_tpr : float in [0, 1), default=0.0
-        The least true positive rate that is of use.
+        The lowest true positive rate that is of use.
     standardise : bool, default=False
-        Put the share on McClish's scale, as scikit-learn's ``roc_auc_score(max_fpr=...)``: 1/2 for
-        a random score and 1 for a perfect one [2]_.
+        Put the share on McClish's scale, as scikit-learn's ``roc_auc_score(max_fpr=...)`` does: 1/2
+        for a random score and 1 for a perfect one [2]_.
     {weights}
     {pos_label}
 
@@ -116,20 +116,21 @@ def partial_auc_interval(
 ) -> AucInterval:
     """Partial AUC, one-way or two-way, with a confidence interval, in O(n log n).
 
-    What `partial_auc_score` measures; by default the area under the ROC curve up to the false
-    positive rate `max_fpr`, divided by `max_fpr`: the mean true positive rate over that range, 1
-    for a perfect score and `max_fpr / 2` for a random one. The variance is that of the two means
-    of placements, as for the AUC [1]_: a positive counts for how far below `max_fpr` it stands, a
-    negative of the top for the positives between it and the end of the top.
+    The measure is that of `partial_auc_score`: by default the area under the ROC curve up to the
+    false positive rate `max_fpr`, divided by `max_fpr`. This is the mean true positive rate over
+    that range, 1 for a perfect score and `max_fpr / 2` for a random one. The variance is that of
+    the two means of placements, as for the AUC [1]_: a positive counts by how far its false
+    positive rate is below `max_fpr`, a negative in the top by the positives between it and the end
+    of the top.
 
     Parameters
     ----------
     {y}
     {s}
     max_fpr, min_fpr : float, default=0.1, 0.0
-        The range of false positive rates, within [0, 1]; all of it gives the AUC.
+        The range of false positive rates, within [0, 1]; the full range gives the AUC.
     min_tpr : float in [0, 1), default=0.0
-        The least true positive rate that is of use.
+        The lowest true positive rate that is of use.
     standardise : bool, default=False
         Put the share on McClish's scale: 1/2 for a random score and 1 for a perfect one.
     {sampling_weights}
@@ -165,7 +166,7 @@ def partial_auc_interval(
 
 
 def check_region(min_fpr: float, max_fpr: float, min_tpr: float = 0.0) -> Region:
-    """Check a range of false positive rates and a least true positive rate."""
+    """Check a range of false positive rates and a minimum true positive rate."""
     high = check_rate(max_fpr, "max_fpr")
     low = check_rate(min_fpr, "min_fpr") if min_fpr != 0 else 0.0
     least = check_rate(min_tpr, "min_tpr") if min_tpr != 0 else 0.0
@@ -177,11 +178,11 @@ def check_region(min_fpr: float, max_fpr: float, min_tpr: float = 0.0) -> Region
 
 
 def partial_placements(sample: BinarySample, region: Region) -> tuple[float, FloatArray]:
-    """Return the partial AUC, and how far each row's placement is from the mean of its class.
+    """Return the partial AUC, and the deviation of each row's placement from the class mean.
 
-    Below the rate at which the curve reaches `min_tpr` nothing counts, so that the two-way area is
-    a one-way area from there on, minus the strip below `min_tpr`. Where that rate lies does not
-    matter to first order: the curve is at `min_tpr` there.
+    Nothing counts below the rate at which the curve reaches `min_tpr`, so the two-way area is the
+    one-way area from there on, minus the strip below `min_tpr`. To first order, the position of
+    that rate does not matter, because the curve is at `min_tpr` there.
     """
     groups = _Groups(sample)
     start = min(max(region.min_fpr, groups.fpr_at(region.min_tpr)), region.max_fpr)
@@ -196,7 +197,7 @@ def partial_placements(sample: BinarySample, region: Region) -> tuple[float, Flo
 
 
 class _Groups:
-    """Groups of rows of equal score, and the rates at which each begins and ends."""
+    """Groups of rows with equal scores, and the rates at which each group begins and ends."""
 
     def __init__(self, sample: BinarySample) -> None:
         self.order, self.group = tie_groups(sample.score)
@@ -204,24 +205,24 @@ class _Groups:
         weight = sample.weight[self.order]
         at_positive = np.bincount(self.group, weights=np.where(self.positive, weight, 0.0))
         at_negative = np.bincount(self.group, weights=np.where(self.positive, 0.0, weight))
-        # From the highest score down; groups are numbered from the lowest on.
+        # From the highest score down; groups are numbered from the lowest score up.
         self.fpr = np.append(np.cumsum(at_negative[::-1])[::-1], 0.0) / at_negative.sum()
         self.tpr = np.append(np.cumsum(at_positive[::-1])[::-1], 0.0) / at_positive.sum()
 
     def fpr_at(self, tpr: float) -> float:
-        """Least false positive rate at which the curve is as high."""
+        """Return the lowest false positive rate at which the curve reaches `tpr`."""
         if tpr == 0:
             return 0.0
         fpr, rising = self.fpr[::-1], self.tpr[::-1]
-        i = int(np.searchsorted(rising, tpr))  # the first knot that is as high
+        i = int(np.searchsorted(rising, tpr))  # the first knot that reaches it
         rise = rising[i] - rising[i - 1]
         return float(fpr[i - 1] + (tpr - rising[i - 1]) / rise * (fpr[i] - fpr[i - 1]))
 
     def placements(self, limit: float) -> FloatArray:
-        """What each row adds to the area up to a false positive rate.
+        """Return what each row adds to the area up to the false positive rate `limit`.
 
-        A positive: how far above `limit` it stands. A negative of the top: minus the positives
-        between it and the end of the top.
+        For a positive, how far its false positive rate is below `limit`. For a negative in the top,
+        minus the positives between it and the end of the top.
         """
         fpr, tpr, order, group = self.fpr, self.tpr, self.order, self.group
         start, end = fpr[1:], fpr[:-1]

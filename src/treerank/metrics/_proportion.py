@@ -1,4 +1,4 @@
-"""Intervals for shares."""
+"""Confidence intervals for proportions."""
 
 from typing import Any
 
@@ -17,23 +17,23 @@ def normal_quantile(level: float) -> float:
 
 @insert_shared_docs
 def wilson_interval(successes: ArrayLike, total: ArrayLike, level: float = 0.95) -> tuple[Any, Any]:
-    """Interval for a share: the event rate of a stratum, a hit rate, a false positive rate.
+    """Wilson's interval for a proportion, such as an event rate or a false positive rate.
 
-    Wilson's interval inverts the score test, so it stays within [0, 1], is never of zero width,
-    and holds its level down to a handful of rows, where the textbook interval fails.
+    Wilson's interval inverts the score test, so it stays within [0, 1], never has zero width, and
+    keeps its level down to a handful of rows, where the textbook interval fails.
 
     Parameters
     ----------
     successes : array-like of float, between 0 and `total`
-        Number of events. Fractions are allowed (weighted rows with an effective size).
+        Number of events; may be fractional (weighted rows with an effective size).
     total : array-like of float, >= 0
-        Number of rows. Where it is 0 nothing is known and the interval is [0, 1].
+        Number of rows. If it is 0, nothing is known and the interval is [0, 1].
     {level}
 
     Returns
     -------
     lower, upper : float or ndarray
-        The limits, of the common shape of the inputs.
+        The limits, with the broadcast shape of the inputs.
 
     References
     ----------
@@ -61,18 +61,18 @@ def wilson_interval(successes: ArrayLike, total: ArrayLike, level: float = 0.95)
 def _wilson(share: FloatArray, n: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
     centre = share * n + z * z / 2
     half = z * np.sqrt(share * (1 - share) * n + z * z / 4)
-    # At a share of 0 or 1 centre and half are equal up to rounding: say so exactly.
+    # At a share of 0 or 1, centre and half are equal up to rounding: return exactly 0 or 1.
     lower = np.where(share <= 0, 0.0, np.maximum(centre - half, 0.0) / (n + z * z))
     upper = np.where(share >= 1, 1.0, np.minimum((centre + half) / (n + z * z), 1.0))
     return np.where(n > 0, lower, 0.0), np.where(n > 0, upper, 1.0)
 
 
 def wilson_for_share(share: float, n: float, level: float) -> tuple[float, float]:
-    """Wilson's interval for a share seen in `n` effective rows."""
+    """Return Wilson's interval for a share observed in `n` effective rows."""
     lower, upper = _wilson(np.asarray(share), np.asarray(n), normal_quantile(level))
     return float(lower), float(upper)
 
 
 def rows_per_weight(weight: FloatArray) -> float:
-    """Effective number of rows (Kish) that a unit of sampling weight stands for."""
+    """Return Kish's effective number of rows per unit of sampling weight."""
     return float(weight.sum() / (weight @ weight))

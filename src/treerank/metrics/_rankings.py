@@ -15,14 +15,14 @@ _KINDS = ("kendall", "footrule", "spearman")
 def ranking_distance(a: ArrayLike, b: ArrayLike, kind: str = "kendall") -> float:
     """Distance between two rankings, from 0 (the same) to 1 (one reverses the other).
 
-    Rankings are given by scores; only their order counts. All three are divided by their largest
-    value over rankings of n points, which two opposite rankings without ties attain.
+    Rankings are given by scores, of which only the order counts. All three distances are divided by
+    their maximum over rankings of n points, which two opposite rankings without ties attain.
 
-    - `"kendall"`: share of pairs in opposite order, a pair tied in one ranking only counted 1/2;
-      of `n (n - 1) / 2` pairs. O(n log n).
+    - `"kendall"`: share of the `n (n - 1) / 2` pairs that are in opposite order, where a pair tied
+      in only one ranking counts 1/2. Takes O(n log n).
     - `"footrule"`: sum of the absolute differences of mid-ranks over `floor(n^2 / 2)`.
     - `"spearman"`: sum of the squared differences of mid-ranks over `n (n^2 - 1) / 3`; without ties
-      this is `(1 - rho) / 2`. (Its square root is a metric, it itself is not.)
+      this is `(1 - rho) / 2`. (Its square root is a metric; the distance itself is not.)
 
     Parameters
     ----------
@@ -66,16 +66,17 @@ def ranking_distance(a: ArrayLike, b: ArrayLike, kind: str = "kendall") -> float
 def instability(scores: ArrayLike, kind: str = "spearman") -> float:
     """Mean distance between the rankings that several models give to the same points.
 
-    Train a method on several bootstrap samples, score one set of points with each model: a stable
-    method ranks the points alike. Mean of `ranking_distance` over all pairs of models [1]_.
+    Train a method on several bootstrap samples and score one set of points with each model: a
+    stable method ranks the points alike. This is the mean of `ranking_distance` over all pairs of
+    models [1]_.
 
     Parameters
     ----------
     scores : array-like of shape (n_models, n_points)
         One row of scores per model.
     kind : {"kendall", "footrule", "spearman"}, default="spearman"
-        The distance. Spearman's, the one of the paper, and the footrule cost one sort per model
-        or point; Kendall's is computed pair by pair.
+        The distance. Spearman's, which the paper uses, and the footrule take one sort per model
+        or point; Kendall's is computed for each pair of models.
 
     Returns
     -------
@@ -115,11 +116,12 @@ def instability(scores: ArrayLike, kind: str = "spearman") -> float:
 
 
 def _kendall(a: Any, b: Any) -> float:
-    """Share of discordant pairs, plus half the share of pairs tied in one ranking only.
+    """Return the share of discordant pairs, plus half the share of pairs tied in one ranking only.
 
-    With c concordant, d discordant and t doubly tied pairs of `all`, and all the others tied once,
-    that is `(all - t - (c - d)) / 2`. scipy counts c - d in O(n log n), but divides it by the
-    geometric mean of the numbers of pairs that each ranking does not tie.
+    Of `all` pairs, let c be concordant, d discordant, t tied in both rankings and the others tied
+    in one. The result is `(all - t - (c - d)) / 2`, divided by `all`. scipy counts c - d in
+    O(n log n), but divides it by the geometric mean of the numbers of pairs that each ranking does
+    not tie.
     """
     pairs = a.size * (a.size - 1) / 2
     codes_a, codes_b = rankdata(a, "dense"), rankdata(b, "dense")
@@ -138,7 +140,7 @@ def _tied_pairs(codes: Any) -> float:
 
 
 def _sum_of_gaps(ranks: FloatArray) -> float:
-    """Sum of |r - r'| over all points and pairs of models, by sorting each point's ranks."""
+    """Return the sum of |r - r'| over points and pairs of models, by sorting each point's ranks."""
     n_models = ranks.shape[0]
     factor = 2 * np.arange(n_models) - n_models + 1
     return float(np.sum(factor @ np.sort(ranks, axis=0)))

@@ -1,4 +1,4 @@
-"""ROC curves as objects of their own: how far two of them are apart."""
+"""The distance between two ROC curves."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,15 +10,15 @@ from ._input import FloatArray
 # The knots of a curve: false and true positive rates.
 Curve = tuple[FloatArray, FloatArray]
 
-# Cumulated shares may miss 0 and 1 by rounding.
+# Cumulative shares may miss 0 and 1 by rounding.
 _ROUNDING = 1e-9
 
 
 def roc_distance(a: Sequence[Any], b: Sequence[Any], norm: str = "sup") -> float:
     """Distance between two ROC curves, as functions of the false positive rate.
 
-    Both are piecewise linear, so the largest gap and the area between them are found exactly, from
-    the knots. At a vertical piece the limits from both sides count.
+    Both are piecewise linear, so the largest gap and the area between them are computed exactly
+    from the knots. At a vertical segment, the limits from both sides count.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def _check_curve(curve: Sequence[Any], name: str) -> Curve:
 
 def right_limit(curve: Curve, at: FloatArray) -> FloatArray:
     """Value of the curve just right of each abscissa."""
-    # Among equal abscissae np.interp takes the last ordinate: the top of a vertical piece.
+    # Among equal abscissae np.interp takes the last ordinate: the top of a vertical segment.
     return np.interp(at, *curve)
 
 

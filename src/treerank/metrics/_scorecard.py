@@ -1,4 +1,4 @@
-"""Measures of credit scorecards and campaigns: KS, Gini, CAP, gains and lift, stability."""
+"""Metrics for credit scorecards and campaigns: KS, Gini, CAP, gains and lift, stability."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def ks_score(
 ) -> float:
     """Kolmogorov-Smirnov distance: the largest `tpr - fpr` over all cut-offs.
 
-    One-sided: 0 for a score that ranks negatives first. It is Youden's index at its best cut-off.
+    It is one-sided: 0 for a score that ranks all negatives first. It equals Youden's index at the
+    best cut-off.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def cap_curve(
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Cumulative accuracy profile (gains curve): rows taken from the top, positives found.
+    """Cumulative accuracy profile (gains curve): positives found by rows taken from the top.
 
     Parameters
     ----------
@@ -129,8 +130,8 @@ def gains_table(
 ) -> Any:
     """Gains and lift by bands of the ranking (deciles by default), best band first.
 
-    All bands hold the same share of the rows: where equal scores lie across a border, their rows
-    and positives are shared between the bands in proportion, as if ties were broken at random.
+    All bands hold the same share of the rows: if equal scores lie across a border, their rows and
+    positives are divided between the bands in proportion, as if ties were broken at random.
 
     Parameters
     ----------
@@ -139,8 +140,8 @@ def gains_table(
     n_bands : int, default=10
         Number of bands.
     sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows in all columns but the intervals, where they count as
-        sampling weights (see `auc_interval`).
+        Weights. Integer weights are equivalent to repeated rows, except in the intervals, which
+        treat them as sampling weights (see `auc_interval`).
     level : float, default=0.95
         Confidence level of Wilson's intervals for the event rates.
     {pos_label}
@@ -148,11 +149,11 @@ def gains_table(
     Returns
     -------
     data frame
-        One row for each band, with `band` (1 is best), `score_min`, `score_max`, `rows`, `events`,
+        One row per band, with `band` (1 is best), `score_min`, `score_max`, `rows`, `events`,
         `event_rate`, `lower`, `upper`, `lift` (event rate over that of all rows),
-        `cumulative_rows` and `cumulative_events` (shares: the CAP curve), `cumulative_lift`, `ks`
-        (share of events minus share of non-events so far). Of pandas, polars or pyarrow, the first
-        installed.
+        `cumulative_rows` and `cumulative_events` (shares: the CAP curve), `cumulative_lift` and
+        `ks` (cumulative share of events minus that of non-events). Created with the first of
+        pandas, polars and pyarrow that is installed.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def gains_columns(
     level: float = 0.95,
     pos_label: Label | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Return the columns of `gains_table`, which need no library of data frames."""
+    """Return the columns of `gains_table`, without the need for a data frame library."""
     if n_bands < 1:
         raise ValueError(f"Got n_bands={n_bands}; expected an integer >= 1.")
     sample = check_binary(y, s, sample_weight, pos_label)
@@ -216,23 +217,24 @@ def population_stability_index(
     expected_weight: ArrayLike | None = None,
     actual_weight: ArrayLike | None = None,
 ) -> float:
-    """Measure how far a distribution has moved between two samples (PSI).
+    """Population stability index (PSI): how far a distribution has shifted between two samples.
 
-    The population stability index is `sum (a - e) ln(a / e)` over bins with shares e and a. Numbers
-    are binned at the quantiles of the expected sample; texts and categories are their own bins, and
-    so are missing values. Below 0.1 is usually read as stable, above 0.25 as moved. A bin that is
-    empty in one sample counts as half a row there.
+    The index is `sum (a - e) ln(a / e)` over bins with expected shares e and actual shares a.
+    Numbers are binned at the quantiles of the expected sample; each text or category level is a
+    bin, and so are missing values. A value below 0.1 is usually read as stable, above 0.25 as
+    shifted. A bin that is empty in one sample counts as half a row there.
 
     Parameters
     ----------
     expected : array-like of shape (n,)
-        Scores, or a feature, of the sample the model was made on.
+        Scores, or a feature, in the sample that the model was developed on.
     actual : array-like of shape (m,)
-        The same of the new sample.
+        The same variable in the new sample.
     n_bins : int, default=10
-        Number of quantile bins; fewer where values repeat.
+        Number of quantile bins; fewer if values repeat.
     expected_weight, actual_weight : array-like, optional
-        Weights of the rows; integers equal repeated rows.
+        Weights of the rows; integer weights are equivalent to repeated rows, except for bins that
+        are empty in one sample.
 
     Returns
     -------
@@ -273,7 +275,7 @@ def population_stability_index(
 def stability_of_counts(
     expected: FloatArray, actual: FloatArray, half_rows: tuple[float, float]
 ) -> float:
-    """Population stability index of the weights in the same bins of two samples.
+    """Return the population stability index from the weights of two samples in the same bins.
 
     A bin that is empty in one sample counts as half a row there.
     """
@@ -284,7 +286,7 @@ def stability_of_counts(
 
 
 def _band_scores(called: FloatArray, ends: FloatArray) -> tuple[Any, Any]:
-    """Return the places of the highest and the lowest score with rows in each band."""
+    """Return the indices of the highest and the lowest score with rows in each band."""
     starts = np.append(0.0, ends[:-1])
     first = np.searchsorted(called[1:], starts, side="right")
     last = np.searchsorted(called[1:], ends, side="left")
@@ -300,7 +302,7 @@ def _check_column(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
-    """Upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
+    """Return the upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
     known = ~np.isnan(values)
     order = np.argsort(values[known])
     ranked, weight_sum = values[known][order], np.cumsum(weight[known][order])

@@ -1,7 +1,7 @@
 """Intervals for U-statistics of several samples from their structural components.
 
 AUC and VUS are means over tuples with one row of every class. A row's *placement* is the share of
-the tuples through it that are in order; class by class the placements average to the measure, and
+the tuples containing it that are in order; in each class the placements average to the measure, and
 their spread within the classes gives its variance (DeLong, DeLong and Clarke-Pearson 1988, for
 two classes; Hoeffding's projection for any number).
 """
@@ -14,17 +14,17 @@ from scipy.special import expit, logit, stdtrit
 from ._input import FloatArray, IntArray
 from ._proportion import normal_quantile, wilson_for_share
 
-# Equal placements come out equal to the last bit or two; a standard error below this is zero.
+# Equal placements may differ in the last bit or two; a standard error below this counts as zero.
 _NO_SPREAD = 1e-14
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How well a mean over tuples is known.
+    """The precision of a mean over tuples.
 
-    `smaller_class` is the effective number of rows of the smallest class: the sample holds that
+    `smaller_class` is the effective number of rows of the smallest class: the sample contains that
     many disjoint tuples. `freedom` is Satterthwaite's number of degrees of freedom, which matters
-    where one class is small.
+    if one class is small.
     """
 
     error: float
@@ -33,11 +33,11 @@ class Spread:
 
     @property
     def is_unusable(self) -> bool:
-        """Whether the placements show no spread though the estimate is not certain."""
+        """Whether `error` cannot be used: too few rows, or placements without spread."""
         return self.smaller_class < 2 or self.error < _NO_SPREAD
 
     def half_width(self, level: float) -> float:
-        """Half the width of the interval on the measure's own scale."""
+        """Return half the width of the interval on the scale of the measure."""
         return float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error
 
 
@@ -45,8 +45,9 @@ def spread_of_mean(deviation: FloatArray, code: IntArray, weight: FloatArray) ->
     """Return the spread of a measure from the deviations of the placements from it.
 
     Classes are independent, so their variances add up. A class with weights w that sum to 1 adds
-    `sum w^2 d^2`, divided by what makes it unbiased for exchangeable rows (for equal weights
-    1 - 1/n: DeLong's S / n with S over n - 1), with `(sum w^2)^2 / sum w^4 - 1` degrees of freedom.
+    `sum w^2 d^2`, divided by the factor that makes it unbiased for exchangeable rows (1 - 1/n for
+    equal weights, as in DeLong's S / n with S over n - 1), with `(sum w^2)^2 / sum w^4 - 1` degrees
+    of freedom.
     """
     weight = weight / np.bincount(code, weights=weight)[code]
     w2, w3, w4 = (np.bincount(code, weights=weight**k) for k in (2, 3, 4))
@@ -61,9 +62,10 @@ def spread_of_mean(deviation: FloatArray, code: IntArray, weight: FloatArray) ->
 def interval_within_unit(value: float, spread: Spread, level: float) -> tuple[float, float, float]:
     """Return lower limit, upper limit and standard error of a measure between 0 and 1.
 
-    On the logit scale, where the limits cannot leave (0, 1). Where the placements show no spread,
-    the variance's upper bound `value (1 - value) / m` over m disjoint tuples (Birnbaum and Klose
-    1957 for the AUC) takes their place, in Wilson's interval, whose width is never zero.
+    The limits are computed on the logit scale, so that they cannot leave (0, 1). If the placements
+    have no spread, Wilson's interval is used, whose width is never zero, with the upper bound
+    `value (1 - value) / m` on the variance over m disjoint tuples (Birnbaum and Klose 1957 for the
+    AUC).
     """
     if spread.is_unusable or not 0 < value < 1:
         lower, upper = wilson_for_share(value, spread.smaller_class, level)

@@ -13,10 +13,10 @@ from ._ties import class_weights
 
 @dataclass(frozen=True, slots=True)
 class RocSurface:
-    """A ROC surface of three classes over a grid of two cuts.
+    """A ROC surface of three classes on a grid of pairs of cuts.
 
-    Cut i separates the i best cells from the others; class 3 is predicted above cut j, class 1
-    below the cut i, class 2 between them.
+    Cut i separates the i best cells from the others. Class 3 is predicted above cut j, class 1
+    below cut i, and class 2 between them.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class RocSurface:
     high : ndarray of shape (cells + 1,)
         Share of class 3 above each cut j, from 0 up to 1.
     middle : ndarray of shape (cells + 1, cells + 1)
-        Entry [i, j] is the share of class 2 between the cuts; 0 where i <= j.
+        Entry [i, j] is the share of class 2 between the cuts; 0 if i <= j.
     thresholds : ndarray of shape (cells,)
         Lowest score of each cell, best first: cut i > 0 lies just below `thresholds[i - 1]`.
     """
@@ -36,12 +36,13 @@ class RocSurface:
     thresholds: NDArray[Any]
 
     def volume(self) -> float:
-        """Volume under the surface: the VUS of the cells' order."""
+        """Return the volume under the surface: the VUS of the order of the cells."""
         below, above = -np.diff(self.low), np.diff(self.high)
         corners = self.middle[:-1] + self.middle[1:]
         corners = (corners[:, :-1] + corners[:, 1:]) / 4
-        # On the diagonal both cuts run through one cell: half of the square is a pyramid of height
-        # c, the cell's share of class 2, the other half is empty: c/6 instead of the mean corner.
+        # On the diagonal both cuts lie in the same cell: half of the square is a pyramid of height
+        # c, the cell's share of class 2, and the other half is empty. So the mean height is c/6,
+        # not the mean of the corners.
         np.fill_diagonal(corners, np.diagonal(self.middle[1:, :-1]) / 6)
         return float(below @ np.tril(corners) @ above)
 
@@ -55,7 +56,7 @@ def roc_surface(
     labels: Any = None,
     max_cells: int = 200,
 ) -> RocSurface:
-    """ROC surface of three ordered classes: what all pairs of cuts of the score achieve.
+    """ROC surface of three ordered classes: the performance of all pairs of cuts of the score.
 
     The three coordinates are the shares of class 1 below the lower cut, of class 2 between the
     cuts and of class 3 above the upper one. The volume under the surface is the VUS.
@@ -69,7 +70,7 @@ def roc_surface(
     labels : array-like of shape (3,), optional
         The classes, lowest first.
     max_cells : int, default=200
-        A score with more distinct values is cut into this many cells of neighbouring values with
+        A score with more distinct values is reduced to this many cells of neighbouring values with
         about equal shares of the classes; the surface is that of the coarser score.
 
     Returns
@@ -102,7 +103,7 @@ def roc_surface(
 
 
 def surface_of_shares(values: NDArray[Any], shares: FloatArray) -> RocSurface:
-    """ROC surface of an ordered partition: share of each class (row) in its cells, best first."""
+    """Return the ROC surface of an ordered partition from class shares (rows), best cell first."""
     above = np.zeros((3, values.size + 1))
     np.cumsum(shares, axis=1, out=above[:, 1:])
     above[:, -1] = 1.0

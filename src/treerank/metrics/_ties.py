@@ -1,4 +1,4 @@
-"""Rows grouped by equal scores: what every measure of a ranking starts from."""
+"""Groups of rows with equal scores, the basis of all ranking metrics."""
 
 from typing import Any
 
@@ -45,9 +45,9 @@ def class_weights(
 
 
 def cumulated_weights(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
-    """Return the negative and the positive weight above each cut, best first, from (0, 0) on.
+    """Return the negative and the positive weight above each cut and the thresholds, best first.
 
-    Entry i > 0 counts the rows with a score of at least `thresholds[i - 1]`.
+    Weights start at 0; entry i > 0 counts the rows with a score of at least `thresholds[i - 1]`.
     """
     thresholds, weights = class_weights(sample.score, sample.code, sample.weight, 2)
     above = np.zeros((2, thresholds.size + 1))
@@ -56,10 +56,10 @@ def cumulated_weights(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDA
 
 
 def roc_knots(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
-    """Return the knots of the ROC curve from (0, 0) to (1, 1) and the score of each.
+    """Return the knots of the ROC curve from (0, 0) to (1, 1) and the thresholds, best first.
 
-    Knot i > 0 calls positive the rows with a score of at least `thresholds[i - 1]`; between knots
-    the curve is straight, which counts tied pairs one half.
+    At knot i > 0, rows with a score of at least `thresholds[i - 1]` are predicted positive. Between
+    knots the curve is straight, which counts tied pairs as one half.
     """
     negative, positive, thresholds = cumulated_weights(sample)
     return negative / negative[-1], positive / positive[-1], thresholds

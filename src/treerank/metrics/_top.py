@@ -1,4 +1,4 @@
-"""Measures of the top of a ranking."""
+"""Metrics for the top of a ranking."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def local_auc_score(
 ) -> float:
     """AUC of the top `rate` of the ranking.
 
-    Let (a, b) be the point where the ROC curve meets the control line `rate = p b + (1 - p) a`, p
-    the share of positives. The local AUC is `b (1 - a)` plus the area under the curve up to a
-    [1]_: the chance that a positive is in the top and ahead of a negative. It grows from 0 to the
-    AUC as `rate` goes to 1. A tie across the line is cut by interpolation, so that it never
-    carries more than `rate` of the rows.
+    Let (a, b) be the point where the ROC curve meets the control line `rate = p b + (1 - p) a`,
+    where p is the share of positives. The local AUC is `b (1 - a)` plus the area under the curve up
+    to a [1]_: the probability that a positive is in the top and ahead of a negative. It grows from
+    0 to the AUC as `rate` goes to 1. A tie across the line is split by interpolation, so that the
+    top never holds more than `rate` of the rows.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def local_auc_score(
 
 
 def local_auc_of(sample: BinarySample, rate: float) -> float:
-    """Local AUC of rows that are checked already."""
+    """Return the local AUC of rows that have been checked."""
     negative, positive, _ = cumulated_weights(sample)
     a, b = _cut_at_rate(negative, positive, rate)
     a, b = a / negative[-1], b / positive[-1]
@@ -78,7 +78,7 @@ def hit_rate_score(
 ) -> float:
     """Share of positives among the top `rate` of the ranking.
 
-    Where a tie crosses the cut, its rows share the remaining places in proportion.
+    If a tie crosses the cut, its rows share the remaining places in proportion.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def hit_rate_score(
 def _cut_at_rate(
     negative: FloatArray, positive: FloatArray, rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """End the cumulated weights where they hold the share `rate` of all rows."""
+    """Truncate the cumulative weights where they reach the share `rate` of all rows."""
     called = negative + positive
     top = rate * called[-1]
     keep = int(np.searchsorted(called, top))

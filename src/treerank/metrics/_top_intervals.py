@@ -1,4 +1,4 @@
-"""Measures of the top of a ranking with intervals, and two scores compared there."""
+"""Metrics for the top of a ranking with intervals, and the comparison of two scores there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TopInterval:
 class TopMeasures:
     """Precision, recall and lift of the top of a ranking.
 
-    `rate` is the share of the rows that counts as the top, `base_rate` that of the positives.
+    `rate` is the share of the rows in the top, `base_rate` the share of positives among all rows.
     """
 
     precision: TopInterval
@@ -50,7 +50,7 @@ class TopMeasures:
 
 @dataclass(frozen=True, slots=True)
 class TopComparison:
-    """Two scores on the same rows, by one measure: `difference = value1 - value2`."""
+    """Comparison of two scores on the same rows by one measure: `difference = value1 - value2`."""
 
     measure: str
     value1: float
@@ -75,9 +75,9 @@ def local_auc_interval(
 ) -> AucInterval:
     """Local AUC with a confidence interval, in O(n log n).
 
-    What `local_auc_score` measures. The variance is that of the two means of placements, as for
-    the AUC, with one term more: the end of the top is itself found on these rows, and moves with
-    them. What such a move is worth depends on the share of positives next to the end.
+    The measure is that of `local_auc_score`. The variance is that of the two means of placements,
+    as for the AUC, plus one term, because the end of the top is itself estimated from these rows.
+    The effect of moving the end depends on the share of positives next to it.
 
     Parameters
     ----------
@@ -123,10 +123,11 @@ def top_measures(
 ) -> TopMeasures:
     """Precision, recall and lift of the top of a ranking, with confidence intervals.
 
-    Precision is the share of positives in the top, recall the share of all positives that is
-    there, lift the precision over the share of positives among all rows. A tie across the end of
-    the top shares the remaining places in proportion. The intervals are Wilson's, for as many
-    rows as explain the variance of a sample of rows, in which the end of the top moves too.
+    Precision is the share of positives in the top, recall the share of all positives that are in
+    the top, and lift the precision divided by the share of positives among all rows. If a tie
+    crosses the end of the top, its rows share the remaining places in proportion. The intervals are
+    Wilson's, for the effective number of rows that gives the sampling variance, which includes the
+    variance of the end of the top.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def top_measures(
     {s}
     {rate}
     k : int, optional
-        The number of rows in the top, instead of `rate`.
+        Number of rows in the top; used instead of `rate` if given.
     {sampling_weights}
     {level}
     {pos_label}
@@ -189,20 +190,20 @@ def compare_top(
 ) -> TopComparison:
     """Compare two scores on the same rows at the top: difference, interval and p-value.
 
-    A paired test, as `compare_auc` for the whole ranking: the variance is that of the differences
-    of what a row says of the two scores, so that what they have in common cancels. Interval and
-    test agree: 0 lies outside the interval exactly when `p_value < 1 - level`.
+    This is a paired test, like `compare_auc` for the whole ranking: the variance is that of the
+    difference between a row's contributions to the two measures, so what the scores have in common
+    cancels. Interval and test agree: 0 lies outside the interval exactly when
+    `p_value < 1 - level`.
 
     Parameters
     ----------
     {y}
     s1, s2 : array-like of shape (n,)
-        The two scores, higher is better.
+        The two scores; higher is better.
     measure : {"local_auc", "partial_auc", "precision", "recall", "lift"}, default="local_auc"
-        What is compared.
+        The measure to compare.
     rate : float in (0, 1], default=0.1
-        The share of rows that counts as the top; for "partial_auc" the largest false positive
-        rate.
+        Share of rows that counts as the top; for "partial_auc", the largest false positive rate.
     {sampling_weights}
     {level}
     {pos_label}
@@ -236,7 +237,7 @@ def compare_top(
     by_class = measure in ("local_auc", "partial_auc")
     code = first.code if by_class else _one_sample(first)
     spread = spread_of_mean(one - other, code, first.weight)
-    if not by_class:  # as few as can tell the scores apart
+    if not by_class:  # the bounds need the size of the smaller class, not of the whole sample
         smaller = spread_of_mean(one, first.code, first.weight).smaller_class
         spread = replace(spread, smaller_class=smaller)
     limits = difference_limits(value1 - value2, spread, level)
@@ -249,14 +250,14 @@ def compare_top(
 
 
 class _Top(NamedTuple):
-    """The top of a ranking: its end on the ROC curve, and how each row stands to it."""
+    """The top of a ranking: its end on the ROC curve, and each row's position relative to it."""
 
     fpr: float
     tpr: float
     base_rate: float
-    share_at_end: float  # of positives among the rows next to the end
+    share_at_end: float  # share of positives among the rows next to the end
     inside: FloatArray  # share of each row that is in the top
-    ahead_negative: FloatArray  # rates at which the row's group of ties begins ...
+    ahead_negative: FloatArray  # rates at which the row's tie group begins ...
     ahead_positive: FloatArray
     until_negative: FloatArray  # ... and ends
     until_positive: FloatArray
@@ -266,7 +267,8 @@ def _top_of(sample: BinarySample, rate: float) -> _Top:
     negative, positive, _ = cumulated_weights(sample)
     called = negative + positive
     total, end = called[-1], rate * called[-1]
-    # A move of the end is worth what the rows next to it are; the window shrinks with their number.
+    # The effect of moving the end depends on the rows next to it, in a window that shrinks as the
+    # number of rows grows.
     reach = min(total * sample.weight.size ** (-1 / 3) / 2, end, total - end)
     hits = np.interp([end - reach, end, end + reach], called, positive)
     share_at_end = (hits[2] - hits[0]) / (2 * reach) if reach > 0 else hits[1] / end
@@ -292,7 +294,7 @@ def _local_placements(sample: BinarySample, rate: float) -> tuple[float, FloatAr
     across = top.ahead_positive + inside * (top.until_positive - top.ahead_positive)
     as_negative = inside * (top.ahead_positive + across) / 2 + (1 - inside) * top.tpr
     placement = np.where(sample.positive, as_positive, as_negative)
-    # The end of the top moves so that it keeps its share of the rows.
+    # The end of the top moves such that the top keeps its share of the rows.
     odds = np.where(sample.positive, 1.0, (1 - top.base_rate) / top.base_rate)
     placement -= (1 - top.fpr) * top.share_at_end * odds * inside
     for here in (sample.positive, ~sample.positive):
@@ -303,7 +305,7 @@ def _local_placements(sample: BinarySample, rate: float) -> tuple[float, FloatAr
 def _share_deviations(
     sample: BinarySample, rate: float, measure: str, top: _Top
 ) -> tuple[float, FloatArray]:
-    """Return precision or recall at a rate, and what each row of a sample adds to it."""
+    """Return precision or recall at a rate, and the influence of each row on it."""
     hit = top.inside * (sample.positive - top.share_at_end)
     recall = top.tpr
     if measure == "precision":
@@ -324,7 +326,7 @@ def _deviations(sample: BinarySample, measure: str, rate: float) -> tuple[float,
 
 
 def _share_interval(value: float, error: float, size: float, level: float) -> TopInterval:
-    """Wilson's interval for as many rows as explain the error; for those there are, without one."""
+    """Return Wilson's interval for the number of rows implied by `error`, or `size` without one."""
     if error > 0 and 0 < value < 1:
         size = value * (1 - value) / error**2
     lower, upper = wilson_for_share(value, size, level)
@@ -334,7 +336,7 @@ def _share_interval(value: float, error: float, size: float, level: float) -> To
 
 
 def _one_sample(sample: BinarySample) -> IntArray:
-    """All rows in one class: they were drawn together."""
+    """Return one class for all rows, for measures of a single sample."""
     return np.zeros(sample.weight.size, dtype=np.intp)
 
 

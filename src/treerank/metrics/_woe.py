@@ -28,11 +28,11 @@ def woe_table(
 ) -> Any:
     """Weight of evidence and information value of a feature, bin by bin.
 
-    The weight of evidence of a bin is `ln(e / n)`, e and n its shares of all events and of all
-    non-events; the information value is the sum of `(e - n) ln(e / n)`. Numbers are binned at
-    their quantiles, texts and booleans by level. Special codes, such as -9 for "no record", and
-    missing values are bins of their own, after the others. A bin without events, or without
-    non-events, counts as half a row of them.
+    The weight of evidence of a bin is `ln(e / n)`, where e and n are its shares of all events and
+    of all non-events; the information value is the sum of `(e - n) ln(e / n)`. Numbers are binned
+    at their quantiles, text and booleans by level. Special codes, such as -9 for "no record", and
+    missing values get bins of their own, after the others. A bin without events, or without
+    non-events, counts as having half a row of them.
 
     Parameters
     ----------
@@ -41,19 +41,20 @@ def woe_table(
     y : array-like of shape (n,)
         Labels of two classes; the higher one is the event.
     n_bins : int, default=10
-        Number of quantile bins of numbers; fewer where values repeat.
+        Number of quantile bins for numbers; fewer if values repeat.
     special : value or sequence of values
-        Codes that stand for something else than a number; each is a bin.
+        Codes that do not mean a number; each gets a bin of its own.
     sample_weight : array-like of shape (n,), optional
-        Weights; integers equal repeated rows, but for bins that lack a class.
+        Weights; integer weights are equivalent to repeated rows, except for bins that lack a class.
     pos_label : label, optional
-        The event, where it is not the higher class.
+        The event, if it is not the higher class.
 
     Returns
     -------
     data frame
-        A row for each bin: `bin` in words, `rows`, `events`, `event_rate`, `woe`, and `iv`, what
-        the bin adds to the information value. Of pandas, polars or pyarrow, the first installed.
+        One row per bin, with `bin` (its description), `rows`, `events`, `event_rate`, `woe` and
+        `iv` (what the bin adds to the information value). Created with the first of pandas, polars
+        and pyarrow that is installed.
 
     Examples
     --------
@@ -69,7 +70,7 @@ def woe_table(
     values = _read(x)
     sample = check_binary(y, np.zeros(len(values)), sample_weight, pos_label)
     if sample_weight is not None:
-        values = values[np.asarray(sample_weight) > 0]  # as the sample has it
+        values = values[np.asarray(sample_weight) > 0]  # the sample has no other rows
     codes, names = _bins(values, sample.weight, n_bins, _codes_of(special))
     rows = np.bincount(codes, sample.weight, len(names))
     events = np.bincount(codes, np.where(sample.positive, sample.weight, 0.0), len(names))
@@ -93,7 +94,7 @@ def information_value(
 ) -> float:
     """Information value of a feature: the sum over the bins of :func:`woe_table`.
 
-    Below 0.02 a feature is usually read as useless, above 0.3 as strong, above 0.5 as
+    A feature with a value below 0.02 is usually considered useless, above 0.3 strong, and above 0.5
     suspicious: it may contain the label.
 
     Parameters
@@ -118,7 +119,7 @@ def information_value(
 
 
 def _read(x: Any) -> NDArray[Any]:
-    """Return the column as doubles, or as objects with None for missing."""
+    """Return the column as doubles, or as objects with None for missing values."""
     series = nw.from_native(x, series_only=True, pass_through=True)
     values = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(x)
     if values.ndim != 1 or values.size == 0:
@@ -143,7 +144,7 @@ def _codes_of(special: Any) -> list[Any]:
 def _bins(
     values: NDArray[Any], weight: FloatArray, n_bins: int, special: list[Any]
 ) -> tuple[NDArray[np.intp], list[str]]:
-    """Bin of each row and the names of the bins, those without rows left out."""
+    """Return the bin of each row and the names of the bins that have rows."""
     codes = np.full(len(values), -1, dtype=np.intp)
     is_number = values.dtype.kind == "f"
     missing = np.isnan(values) if is_number else np.array([v is None for v in values.tolist()])

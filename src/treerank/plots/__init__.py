@@ -1,4 +1,4 @@
-"""Pictures of rankings; they need matplotlib (``pip install 'treerank-ml[plot]'``).
+"""Plots of rankings; they need matplotlib (``pip install 'treerank-ml[plot]'``).
 
 A display holds arrays; ``plot(ax=None)`` draws them and can be called again.
 """

@@ -21,23 +21,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UP, DOWN = "#c0392b", "#2471a3"
-# Rows whose interactions say which feature is the strongest.
-MOST_LABELS = 12  # of the levels that colour dots
-INTERACTION_ROWS = 100
+MOST_LABELS = 12  # maximum number of levels labelled at the colour bar
+INTERACTION_ROWS = 100  # rows whose interactions decide which feature is the strongest
 Floats = NDArray[np.float64]
 
 
 class WaterfallDisplay:
-    """The score of one row, feature by feature, from the expected value on.
+    """The score of one row, feature by feature, starting from the expected value.
 
-    Make one with `from_attributions`.
+    Create one with `from_attributions`.
 
     Parameters
     ----------
     names : sequence of str
-        What each bar is, with the row's value; the largest first.
+        Label of each bar, a feature with the row's value; largest contribution first.
     values : array-like of shape (n_bars,)
-        What each adds to the score.
+        Contribution of each bar to the score.
     expected_value : float
 
     Attributes
@@ -75,7 +74,7 @@ class WaterfallDisplay:
     def from_attributions(
         cls, found: Attributions, row: int = 0, *, max_bars: int = 10, ax: Axes | None = None
     ) -> Self:
-        """Draw one row; features beyond `max_bars` are added up in the last bar.
+        """Draw one row; features beyond `max_bars` are summed in the last bar.
 
         Parameters
         ----------
@@ -130,22 +129,22 @@ class WaterfallDisplay:
 
 
 class BeeswarmDisplay:
-    """The attributions of many rows, a line of dots for each feature, coloured by its value.
+    """The attributions of many rows: a line of dots per feature, coloured by its value.
 
-    Missing values are grey, and so are categories: no level is higher than another.
+    Missing values are grey, and so are categories, as their levels have no order.
 
-    Make one with `from_attributions`.
+    Create one with `from_attributions`.
 
     Parameters
     ----------
     found : Attributions
     max_features : int, default=15
-        Features to show, those of the largest mean absolute attribution.
+        Number of features to show, those with the largest mean absolute attribution.
 
     Attributes
     ----------
     order : array
-        Numbers of the features, the most important first.
+        Indices of the features, most important first.
     ax_, figure_ : matplotlib axes and figure
     """
 
@@ -216,17 +215,17 @@ class BeeswarmDisplay:
 
 
 class AttributionDependenceDisplay:
-    """The attribution of one feature over its value, coloured by another feature.
+    """The attribution of one feature against its value, coloured by another feature.
 
-    Make one with `from_attributions` or `from_estimator`.
+    Create one with `from_attributions` or `from_estimator`.
 
     Parameters
     ----------
     found : Attributions
     feature : int
-        Number of the feature.
+        Index of the feature.
     color_by : int or None
-        Number of the feature that colours the dots.
+        Index of the feature that colours the dots.
 
     Attributes
     ----------
@@ -250,7 +249,7 @@ class AttributionDependenceDisplay:
         found : Attributions
         feature : str or int
         color_by : str or int, optional
-            By default the feature of the strongest interaction, where `found` has interactions.
+            By default the feature with the strongest interaction, if `found` has interactions.
         ax : matplotlib axes, optional
 
         Returns
@@ -277,7 +276,7 @@ class AttributionDependenceDisplay:
         Parameters
         ----------
         model : TreeRank, LeafRank, RankingForest or BoostedTreeRank
-            Fitted.
+            A fitted model.
         X : array-like or data frame of shape (n_samples, n_features)
         feature : str or int
         baseline : array-like or data frame, optional
@@ -336,7 +335,7 @@ def _say(value: Any) -> str:
 
 
 def _strongest(found: Attributions, feature: int) -> int | None:
-    """Feature of the largest mean absolute interaction with one."""
+    """Return the feature with the largest mean absolute interaction with `feature`."""
     if found.interactions is None or len(found.feature_names) < 2:
         return None
     size = np.abs(found.interactions[:, feature]).mean(axis=0)
@@ -345,7 +344,7 @@ def _strongest(found: Attributions, feature: int) -> int | None:
 
 
 def _places(column: NDArray[Any]) -> tuple[Floats, list[str]]:
-    """Numbers to draw values at, and the levels of a category; missing values have none."""
+    """Return where to draw each value (NaN if missing), and the levels of a category."""
     if column.dtype != object:
         return column.astype(np.float64), []
     known = [value for value in column if _say(value) != "missing"]
@@ -357,7 +356,7 @@ def _places(column: NDArray[Any]) -> tuple[Floats, list[str]]:
 
 
 def _ranks(column: NDArray[Any]) -> Floats:
-    """Rank of each value from 0 to 1, ties alike; NaN for missing."""
+    """Return the rank of each value from 0 to 1, equal for ties; NaN if missing."""
     places, _ = _places(column)
     known = ~np.isnan(places)
     _, rank = np.unique(places[known], return_inverse=True)
@@ -367,7 +366,7 @@ def _ranks(column: NDArray[Any]) -> Floats:
 
 
 def _spread(values: Floats, n_bins: int = 60) -> Floats:
-    """Heights that keep the dots of a line apart: those of one bin fan out from the middle."""
+    """Return offsets that keep dots apart: those of one bin fan out from the middle."""
     low, high = float(values.min()), float(values.max())
     if high == low:
         bins = np.zeros(len(values), dtype=np.intp)

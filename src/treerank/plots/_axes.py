@@ -1,4 +1,4 @@
-"""What the displays share: matplotlib on demand, axes, and text shown as it stands."""
+"""Helpers of the displays: matplotlib on demand, axes, and literal text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Names of columns and models are no formulas: `$` and `_` are shown literally.
+# Names of columns and models are not formulas: `$` and `_` are shown literally.
 LITERAL = {"parse_math": False, "usetex": False}
-BELOW_AXES = 0.5  # inches that ticks and label of the x axis take
+BELOW_AXES = 0.5  # inches taken by the ticks and the label of the x axis
 
 
 def require_pyplot() -> Any:
-    """Return matplotlib.pyplot, or say how to get it."""
+    """Return matplotlib.pyplot, or raise an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -33,7 +33,7 @@ def axes_for(ax: Axes, size: tuple[float, float], **layout: Any) -> Any:
 def add_legend(ax: Axes, handles: list[Any], labels: list[str], **options: Any) -> Any:
     """Draw a legend whose labels are shown literally.
 
-    The labels are put in afterwards: matplotlib leaves out those that start with `_`.
+    The labels are set afterwards, because matplotlib leaves out those that start with `_`.
     """
     legend = ax.legend(handles, ["label"] * len(handles), **options)
     for text, label in zip(legend.get_texts(), labels, strict=True):
@@ -42,9 +42,9 @@ def add_legend(ax: Axes, handles: list[Any], labels: list[str], **options: Any) 
 
 
 def add_legend_below(ax: Axes, handles: list[Any], labels: list[str]) -> Any:
-    """Draw the legend under the axes, where it covers no curve.
+    """Draw the legend below the axes, where it covers no curve.
 
-    Only a figure that lays itself out makes room there; in others the legend is put inside.
+    Only a figure with a layout engine makes room there; in others the legend is put inside.
     """
     if ax.figure.get_layout_engine() is None:
         return add_legend(ax, handles, labels, loc="best")

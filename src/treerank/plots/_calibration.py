@@ -1,4 +1,4 @@
-"""CalibrationDisplay: observed shares against predicted probabilities."""
+"""CalibrationDisplay: observed event rates against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @insert_shared_docs
 class CalibrationDisplay(ScoreDisplay):
-    """Observed share of events in groups of predicted probability, with intervals.
+    """Observed event rates in groups of predicted probability, with intervals.
 
-    Points on the diagonal are right; above it the model predicts too little. Rows of equal
-    probability stay together, so that a ranking tree of few strata has one point per stratum.
+    Points on the diagonal are calibrated; above it, the predictions are too low. Rows of equal
+    probability stay together, so that a ranking tree with few strata has one point per stratum.
 
-    Make one with `from_estimator` or `from_predictions`.
+    Create one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     table : data frame or dict of arrays
         The columns of `treerank.metrics.calibration_table`.
     fit : CalibrationFit, optional
-        Slope and intercept, for the legend.
+        Its slope is shown in the legend.
     {name}
 
     Attributes
@@ -79,15 +79,15 @@ class CalibrationDisplay(ScoreDisplay):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw observed shares against predicted probabilities.
+        """Draw observed event rates against predicted probabilities.
 
         Parameters
         ----------
         {y}
         probability : array-like of shape (n_samples,)
-            Of the positive class.
+            Predicted probabilities of the positive class.
         n_groups : int, default=10
-            Number of groups at most.
+            Maximum number of groups.
         sample_weight : array-like of shape (n_samples,), optional
         {pos_label}
         level : float, default=0.95

@@ -1,4 +1,4 @@
-"""ClassRankDisplay: where the rows of each class stand in the ranking."""
+"""ClassRankDisplay: where the rows of each class are in the ranking."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
 
 
 class ClassRankDisplay:
-    """Distribution of the rank of the rows of each ordered class, best class on top.
+    """Distribution of the ranks of each ordered class, best class on top.
 
-    For every class a band over the ranking from its worst place (0) to its best (1): high
-    where many rows of the class stand. A dot marks the median, a bar the middle half. With a
-    perfect ranking the bands follow each other without overlap; with a random one all are
-    flat. Works for any number of classes.
+    Each class has a band over the ranking, from the worst place (0) to the best (1), which is high
+    where many rows of the class are. A dot marks the median, a bar the middle half. With a perfect
+    ranking the bands follow each other without overlap; with a random one they are all flat. Works
+    for any number of classes.
 
-    Make one with `from_estimator` or `from_predictions`.
+    Create one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     places : array-like of shape (n_cells + 1,)
-        Ends of the cells of equal score along the ranking, from 0 (worst) to 1 (best).
+        Boundaries of the cells of equal score along the ranking, from 0 (worst) to 1 (best).
     cumulative : array-like of shape (n_classes, n_cells + 1)
-        Share of each class below these places. Rows of one cell are spread evenly over it.
+        Share of each class below these places. The rows of a cell are spread evenly over it.
     classes : array-like of shape (n_classes,)
-        Worst first.
+        The classes, worst first.
     vus : float, optional
-        For the title.
+        Shown in the title.
     n_bins : int, default=40
-        Steps of each band.
+        Number of steps of each band.
 
     Attributes
     ----------
     density : array of shape (n_classes, n_bins)
-        Density of the places of each class; a flat one is 1.
+        Density of the places of each class; 1 for a uniform distribution.
     quartiles : array of shape (n_classes, 3)
         Lower quartile, median and upper quartile of the places of each class.
     ax_, figure_ : matplotlib axes and figure
@@ -172,7 +172,7 @@ class ClassRankDisplay:
         n_classes, n_bins = self.density.shape
         ax = axes_for(ax, (6.0, 1.2 + 0.7 * n_classes), layout="constrained")
         edges = np.linspace(0, 1, n_bins + 1)
-        # The same height for the same density in all bands; the highest just reaches the next.
+        # The same scale in all bands; the highest step almost reaches the next band.
         heights = 0.85 * self.density / self.density.max()
         shades = np.linspace(0.15, 0.85, n_classes)
         for k, (height, shade) in enumerate(zip(heights, shades, strict=True)):

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 @insert_shared_docs
 class DecisionCurveDisplay(ScoreDisplay):
-    """Net benefit of a model over the probability from which one would act.
+    """Net benefit of a model by the probability from which one would act.
 
-    Beside it stand the two policies without a model: to act on everyone, and on no one. A
-    model is of use where it lies above both.
+    It is compared with two policies without a model: acting on everyone, and acting on no one. A
+    model is useful where its curve lies above both.
 
-    Make one with `from_estimator` or `from_predictions`.
+    Create one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     curve : DecisionCurve
-        As `treerank.metrics.decision_curve` gives it.
+        As returned by `treerank.metrics.decision_curve`.
     {name}
 
     Attributes
@@ -72,7 +72,7 @@ class DecisionCurveDisplay(ScoreDisplay):
         ----------
         {y}
         probability : array-like of shape (n_samples,)
-            Of the positive class.
+            Predicted probabilities of the positive class.
         thresholds : array-like, optional
             Threshold probabilities; 0.01, 0.02, ..., 0.99 by default.
         sample_weight : array-like of shape (n_samples,), optional
@@ -113,7 +113,7 @@ class DecisionCurveDisplay(ScoreDisplay):
         style = {"linewidth": 1.8, "gid": SHOWN, "zorder": 3, **kwargs}
         [self.line_] = ax.plot(at, curve.model, label=self.name or "model", **style)
         top = max(highest(ax), 1e-3)
-        # Far below zero every policy is of no use: what matters is drawn large.
+        # Far below zero no policy is of use; the limits enlarge the part that matters.
         ax.set(xlim=(at[0], at[-1]) if len(at) > 1 else None, ylim=(-0.15 * top, 1.08 * top))
         name_curves(ax)
         return self

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 @insert_shared_docs
 class GainsDisplay(ScoreDisplay):
-    """Gains of a ranking: which share of the events lies in its top rows.
+    """Gains of a ranking: the share of the events that its top rows contain.
 
-    The curve is the cumulative accuracy profile (CAP). The same numbers drawn as a lift say how
-    many times more events the top rows hold than rows drawn at random.
+    The curve is the cumulative accuracy profile (CAP). Drawn as a lift, the same numbers show how
+    many times more events the top rows contain than rows drawn at random.
 
-    Make one with `from_estimator` or `from_predictions`; ``plot(kind="lift")`` draws the lift.
+    Create one with `from_estimator` or `from_predictions`; ``plot(kind="lift")`` draws the lift.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class GainsDisplay(ScoreDisplay):
     Attributes
     ----------
     gini : float
-        Accuracy ratio: the area above chance over that of a perfect ranking.
+        Accuracy ratio: the area above chance, divided by that of a perfect ranking.
     ax_, figure_ : matplotlib axes and figure
     line_ : matplotlib line of the curve
 
@@ -133,6 +133,6 @@ class GainsDisplay(ScoreDisplay):
 
 
 def event_rate(y: ArrayLike, sample_weight: ArrayLike | None, pos_label: Label | None) -> float:
-    """Share of the positive class, by weight."""
+    """Return the share of the positive class, by weight."""
     sample = check_binary(y, np.zeros(len(np.asarray(y))), sample_weight, pos_label)
     return float(sample.weight[sample.positive].sum() / sample.weight.sum())

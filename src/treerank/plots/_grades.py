@@ -1,4 +1,4 @@
-"""GradesDisplay: the event rate of each grade with its interval, over the share of the rows."""
+"""GradesDisplay: the event rate of each grade with its interval, and its share of the rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class GradesDisplay:
-    """Event rate of each grade with its interval, and the share of the rows that have it.
+    """Event rate of each grade with its interval, and its share of the rows.
 
-    Make one with `from_grades`.
+    Create one with `from_grades`.
 
     Parameters
     ----------
     table : dict of arrays
-        As :meth:`treerank.scoring.Grades.columns` gives it, of two classes.
+        As returned by :meth:`treerank.scoring.Grades.columns`, for two classes.
 
     Attributes
     ----------
@@ -64,17 +64,17 @@ class GradesDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw fitted grades, on the rows of the fit or on others.
+        """Draw fitted grades, for the rows of the fit or for other rows.
 
         Parameters
         ----------
         grades : Grades
-            Fitted, to two classes.
+            Grades fitted to two classes.
         s, y, sample_weight : array-like, optional
-            Scores, labels and weights of the rows to count.
+            Scores, labels and weights of other rows.
         level : float, default=0.95
         ax : matplotlib axes, optional
-        **kwargs : options of the points, as matplotlib has them
+        **kwargs : options of matplotlib's `errorbar`
 
         Returns
         -------
@@ -83,12 +83,12 @@ class GradesDisplay:
         return cls(grades.columns(s, y, sample_weight, level=level)).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
+        """Draw the event rates and the shares.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-        **kwargs : options of the points, as matplotlib has them
+        **kwargs : options of matplotlib's `errorbar`
 
         Returns
         -------

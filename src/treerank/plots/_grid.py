@@ -1,4 +1,4 @@
-"""A table of rows that vary in two columns, all else held at a typical value."""
+"""A grid of rows that vary in two columns, with the others held at a typical value."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)
 class Axis:
     """One axis of the grid: intervals of a number, or the levels of a category.
 
-    For a category, `levels` are in words, and `rows` names a row of the table for each.
+    For a category, `levels` are the levels as text, and `rows` holds a table row for each.
     """
 
     name: str
     edges: Floats
-    points: Floats  # where the rows of the table lie; NaN for missing
+    points: Floats  # positions of the rows of the table; NaN if missing
     levels: list[str] | None = None
     rows: Rows | None = None
 
@@ -47,29 +47,29 @@ class Table:
     matrix: NDArray[Any] | None
 
     def column(self, j: int) -> Any:
-        """One column as it stands."""
+        """Return one column unchanged."""
         return self.matrix[:, j] if self.frame is None else self.frame[self.names[j]]  # type: ignore[index]
 
     def numbers(self, j: int) -> Floats:
-        """One number per row, NaN for missing."""
+        """Return one number per row, NaN if missing."""
         column = self.column(j)
         if isinstance(column, nw.Series):
             column = column.cast(nw.Float64).to_numpy()
         return np.asarray(column, dtype=np.float64)
 
     def levels(self, j: int) -> list[Any]:
-        """One level per row, None for missing."""
+        """Return one level per row, None if missing."""
         column = self.column(j)
         values = column.to_list() if isinstance(column, nw.Series) else column.tolist()
         return [None if _is_missing(value) else value for value in values]
 
     def holds_categories(self, j: int) -> bool:
-        """Whether the column holds text, truth values or categories, by its type."""
+        """Whether the column has a text, boolean or categorical type."""
         return self.frame is not None and self.column(j).dtype in CATEGORIES
 
 
 def open_table(X: TableLike, names: Sequence[str] | None) -> Table:
-    """Open a data frame, or an array whose columns have the given names."""
+    """Wrap a data frame, or an array whose columns have the given names."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         table, shape = Table(list(frame.columns), frame, None), frame.shape
@@ -89,7 +89,7 @@ def open_table(X: TableLike, names: Sequence[str] | None) -> Table:
 
 
 def find_column(table: Table, feature: Any) -> int:
-    """Position of a column that is given by name or position."""
+    """Return the position of a column that is given by name or position."""
     n = len(table.names)
     if isinstance(feature, str) and feature in table.names:
         return table.names.index(feature)
@@ -101,7 +101,7 @@ def find_column(table: Table, feature: Any) -> int:
 
 
 def numeric_axis(table: Table, j: int, resolution: int, cuts: Floats) -> Axis:
-    """Intervals of equal length over the values and a little beyond, split at the cuts."""
+    """Return intervals of equal length over the values, with a margin, also split at the cuts."""
     points = table.numbers(j)
     known = points[np.isfinite(points)]
     if len(known) == 0:
@@ -114,7 +114,7 @@ def numeric_axis(table: Table, j: int, resolution: int, cuts: Floats) -> Axis:
 
 
 def level_axis(table: Table, j: int) -> Axis:
-    """Levels side by side, in sorted order."""
+    """Return the levels side by side, in sorted order."""
     values = table.levels(j)
     found = sorted({value for value in values if value is not None}, key=_level_order)
     if not found:
@@ -127,7 +127,7 @@ def level_axis(table: Table, j: int) -> Axis:
 
 
 def cross(table: Table, axes: dict[int, Axis], is_categorical: Sequence[bool]) -> Any:
-    """Rows for every pair of centres of two axes, the first axis varying fastest."""
+    """Return a row for every pair of centres of two axes, with the first axis varying fastest."""
     (first, x), (second, y) = axes.items()
     n_x, n_y = len(x.edges) - 1, len(y.edges) - 1
     number = {first: np.tile(np.arange(n_x), n_y), second: np.repeat(np.arange(n_y), n_x)}
@@ -142,12 +142,12 @@ def cross(table: Table, axes: dict[int, Axis], is_categorical: Sequence[bool]) -
             columns.append(_as_column(table, j, axes[j].centres[number[j]]))
     if table.frame is None:
         return np.column_stack(columns)
-    # From rows of the table, so that every column keeps its type.
+    # Start from rows of the table, so that every column keeps its type.
     return table.frame[[0] * (n_x * n_y)].with_columns(*columns).to_native()
 
 
 def typical_row(table: Table, j: int, categorical: bool) -> int:
-    """Row that has the (lower) median of a number, or the most frequent level."""
+    """Return a row with the (lower) median of a number, or with the most frequent level."""
     if categorical:
         values = table.levels(j)
         counts = Counter(value for value in values if value is not None)

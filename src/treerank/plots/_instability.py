@@ -1,4 +1,4 @@
-"""InstabilityDisplay: how much the predictions of single rows move from sample to sample."""
+"""InstabilityDisplay: how much the predictions of single rows vary between samples."""
 
 from __future__ import annotations
 
@@ -16,29 +16,30 @@ if TYPE_CHECKING:
     from treerank.scoring import Validation
 
 KINDS = ("prediction", "mape", "classification")
-MOST_POINTS = 40_000  # of bootstrap predictions that are drawn
+MOST_POINTS = 40_000  # maximum number of bootstrap predictions drawn
 
 
 class InstabilityDisplay:
-    """How unstable the predictions of a model are, over the model's own prediction.
+    """Instability of a model's predictions, against the model's own prediction.
 
-    - ``"prediction"``: the predictions of the models of bootstrap samples, and the limits between
-      which 95 % of them lie. The closer to the diagonal, the less a prediction owes to chance.
-    - ``"mape"``: for each row, how far they are from the model's own on average.
-    - ``"classification"``: for each row, the share of models that put it on the other side of a
-      cut-off.
+    - ``"prediction"``: the predictions of models fitted to bootstrap samples, and the limits
+      between which a share `level` of them lies. The closer they are to the diagonal, the less a
+      prediction depends on chance.
+    - ``"mape"``: for each row, their mean absolute difference from the model's own prediction.
+    - ``"classification"``: for each row, the share of these models that put it on the other side of
+      a cut-off.
 
-    Make one with `from_validation`.
+    Create one with `from_validation`.
 
     Parameters
     ----------
     validation : Validation
-        What :func:`treerank.scoring.validate` has found.
+        Result of :func:`treerank.scoring.validate`.
     kind : {"prediction", "mape", "classification"}, default="prediction"
     cutoff : float, default=0.5
-        Of ``"classification"``.
+        Cut-off for ``"classification"``.
     level : float, default=0.95
-        Of the limits.
+        Share of the predictions between the limits.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class InstabilityDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw what a validation has found.
+        """Draw the result of a validation.
 
         Parameters
         ----------
@@ -99,7 +100,7 @@ class InstabilityDisplay:
         cutoff : float, default=0.5
         level : float, default=0.95
         ax : matplotlib axes, optional
-        **kwargs : options of the points, as matplotlib has them
+        **kwargs : options of matplotlib's `scatter`
 
         Returns
         -------
@@ -108,12 +109,12 @@ class InstabilityDisplay:
         return cls(validation, kind=kind, cutoff=cutoff, level=level).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
+        """Draw the plot of the chosen kind.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-        **kwargs : options of the points, as matplotlib has them
+        **kwargs : options of matplotlib's `scatter`
 
         Returns
         -------
@@ -136,7 +137,7 @@ class InstabilityDisplay:
     def _draw_predictions(self, ax: Axes, what: str, style: dict[str, Any]) -> None:
         found = self.validation
         order = np.argsort(found.prediction, kind="stable")
-        # Rows evenly along the ranking, with all their predictions.
+        # Rows evenly spaced along the ranking, each with all its predictions.
         n_rows = max(2, min(len(order), MOST_POINTS // found.n_boot))
         rows = order[np.linspace(0, len(order) - 1, n_rows).astype(np.intp)]
         x = np.broadcast_to(found.prediction[rows], (found.n_boot, len(rows)))
@@ -171,10 +172,10 @@ class InstabilityDisplay:
 
 
 def _smooth(prediction: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:
-    """Limits averaged over twenty parts of the rows: single ones are too rough to follow."""
+    """Average the limits over twenty groups of rows, as those of single rows are too noisy."""
     values, place = np.unique(prediction, return_inverse=True)
     group = np.floor(np.argsort(np.argsort(prediction, kind="stable")) / len(prediction) * 20)
-    if len(values) <= 20:  # strata are their own parts
+    if len(values) <= 20:  # one group per stratum
         group = place
     _, part = np.unique(group, return_inverse=True)
     size = np.bincount(part)

@@ -1,4 +1,4 @@
-"""KsDisplay: the two classes along the score, and where they are furthest apart."""
+"""KsDisplay: the score distributions of the two classes, and where they differ most."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class KsDisplay(ScoreDisplay):
     """Distributions of the score in the two classes, with their largest distance (KS).
 
-    Each curve says which share of a class scores below. The upright line marks the score
-    where the share of non-events left behind exceeds that of events most.
+    Each curve shows the share of a class with at most a given score. The vertical line marks the
+    score at which the share of non-events exceeds that of events the most.
 
-    Make one with `from_estimator` or `from_predictions`.
+    Create one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ class KsDisplay(ScoreDisplay):
     Attributes
     ----------
     ks : float
-        Largest distance, as of `treerank.metrics.ks_score`.
+        Largest distance, as returned by `treerank.metrics.ks_score`.
     threshold : float
-        Rows above this score are those that the distance sets apart.
+        Score at which the distance is largest: the cut-off is just above it.
     ax_, figure_ : matplotlib axes and figure
     lines_ : list of the two matplotlib lines
 
@@ -96,7 +96,7 @@ class KsDisplay(ScoreDisplay):
         KsDisplay
         """
         fpr, tpr, scores = roc_knots(check_binary(y, score, sample_weight, pos_label))
-        # Knot i calls the scores from scores[i - 1] on: the others are those up to scores[i].
+        # Knot i flags the rows from scores[i - 1] on; the other rows score at most scores[i].
         negative, positive = (1 - rates[-2::-1] for rates in (fpr, tpr))
         return cls(scores[::-1], negative, positive, name=name).plot(ax, **kwargs)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-# With more scores than this, the lines between them would hide the picture.
+# With more distinct scores than this, the lines between them would hide the map.
 OUTLINED_SCORES = 40
 
 
@@ -39,16 +39,16 @@ class LevelSetDisplay:
 
     All other features are held at their median, or at their most frequent level.
 
-    Make one with `from_estimator`.
+    Create one with `from_estimator`.
 
     Parameters
     ----------
     x, y : Axis
-        The intervals or levels of each feature, and where the rows lie.
+        The intervals or levels of each feature, and the positions of the rows.
     score : array of shape (n_y, n_x)
-        Score in each rectangle.
+        Score of each rectangle.
     labels : array of shape (n_samples,), optional
-        Class of each row, lowest first, to mark the rows by.
+        Class of each row; if given, the rows are drawn, marked by class.
     n_held : int, default=0
         Number of features held at a typical value.
 
@@ -109,16 +109,16 @@ class LevelSetDisplay:
         model : estimator
             A fitted model of this library, or any classifier of two classes.
         X : array-like or data frame of shape (n_samples, n_features)
-            Rows that give the ranges, the typical values and the points.
+            Rows that determine the ranges, the typical values and the points.
         features : tuple of two, default=(0, 1)
-            Names or positions of the columns drawn to the right and upwards.
+            Names or positions of the columns on the horizontal and on the vertical axis.
         y : array-like of shape (n_samples,), optional
             Labels; if given, the rows are drawn, marked by class.
         grid_resolution : int, default=200
-            Number of intervals of a numeric feature. The thresholds of a ranking tree
+            Number of intervals for a numeric feature. The thresholds of a ranking tree
             are added, so that its boundaries are exact.
         outlines : bool, optional
-            Draw lines between scores; by default for at most 40 of them.
+            Whether to draw lines between scores; by default if there are at most 40 distinct ones.
         cmap : str or matplotlib colormap, default="viridis"
         colorbar : bool, default=True
         ax : matplotlib axes, optional
@@ -199,7 +199,7 @@ class LevelSetDisplay:
         ax.add_collection(lines, autolim=False)
 
     def _draw_points(self, ax: Axes, labels: NDArray[Any]) -> None:
-        """Mark the rows: the higher the class, the darker."""
+        """Mark the rows; higher classes are darker."""
         classes = np.unique(labels)
         shades = np.linspace(1.0, 0.1, len(classes)) if len(classes) > 1 else [0.1]
         size = float(np.clip(9000 / len(labels), 5, 22))
@@ -233,26 +233,26 @@ class LevelSetDisplay:
 
 
 def _categorical_columns(model: FittedClassifier, table: Table) -> list[bool]:
-    """Which columns the model takes as categories, else which look like it."""
+    """Return which columns the model treats as categorical, or else have a categorical type."""
     if isinstance(model, TreeRanker) and len(model._binning.levels) == len(table.names):
         return [bool(flag) for flag in model._binning.is_categorical]
     return [table.holds_categories(j) for j in range(len(table.names))]
 
 
 def _thresholds(model: FittedClassifier, feature: int) -> NDArray[np.float64]:
-    """Values at which a ranking tree tests a feature: x goes left if at most the threshold."""
+    """Return the thresholds of a feature in a ranking tree; values up to a threshold go left."""
     if not (isinstance(model, TreeRanker) and isinstance(model.tree_, RankTree)):
         return np.empty(0)
     tests = model.tree_.tests
     cuts = tests["cut"][(tests["left"] >= 0) & (tests["feature"] == feature)]
-    # Code i + 1 stands for values up to thresholds[i]; the codes up to the cut go left. A
-    # cut at 0 separates missing from known values, one at the last code the reverse.
+    # Code i + 1 stands for values up to thresholds[i], and codes up to the cut go left. A cut at 0
+    # or at the last code only separates missing from known values and has no threshold.
     thresholds = model._binning.thresholds[feature]
     return np.asarray(thresholds[cuts[(cuts >= 1) & (cuts <= len(thresholds))] - 1])
 
 
 def _spread(axis: Axis, seed: int = 0) -> NDArray[np.float64]:
-    """Positions of the rows; those of a level beside each other, the same at every call."""
+    """Return the positions of the rows, with a reproducible jitter within each level."""
     if axis.levels is None:
         return axis.points
     jitter = np.random.default_rng(seed).uniform(-0.3, 0.3, len(axis.points))

@@ -1,4 +1,4 @@
-"""Descriptions of parameters that several displays share, written once and inserted."""
+"""Descriptions of parameters that several displays share."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ y : array-like of shape (n_samples,)
     Labels of two classes.""",
     "score": """\
 score : array-like of shape (n_samples,)
-    Higher is better.""",
+    Scores; higher is better.""",
     "pos_label": """\
 pos_label : label, optional
     The positive class; by default the larger label.""",
     "name": """\
 name : str, optional
-    Name in the legend.""",
+    Name shown in the legend.""",
     "ax": """\
 ax : matplotlib axes, optional
-    By default those of a new figure.""",
+    By default the axes of a new figure.""",
 }
 
 
 def insert_shared_docs(documented: Documented) -> Documented:
-    """Decorate a function: a line ``{name}`` of its docstring becomes the shared description."""
+    """Replace lines ``{name}`` in a docstring by the shared descriptions."""
     return insert_docs(documented, SHARED)

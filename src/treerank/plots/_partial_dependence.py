@@ -1,4 +1,4 @@
-"""PartialDependenceDisplay: the mean score over one feature, or over two."""
+"""PartialDependenceDisplay: the mean score as a function of one or two features."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ WORDS = {"score": "mean score", "probability": "mean probability"}
 
 
 class PartialDependenceDisplay:
-    """Partial dependence of a ranking tree, one picture for each feature or pair.
+    """Partial dependence of a ranking tree, one plot per feature or pair.
 
-    A number gives a line of steps, a category a row of bars, a pair a map. Pictures of
-    single features share their vertical axis, so that they can be compared.
+    A numeric feature is drawn as a step line, a categorical feature as bars, a pair as a map. Plots
+    of single features have the same vertical limits, so that they can be compared.
 
-    Make one with `from_estimator`.
+    Create one with `from_estimator`.
 
     Parameters
     ----------
     results : sequence of PartialDependence
-        One a picture.
+        One per plot.
 
     Attributes
     ----------
@@ -74,24 +74,24 @@ class PartialDependenceDisplay:
         cmap: str | Colormap = "viridis",
         ax: Axes | None = None,
     ) -> Self:
-        """Compute the partial dependence of a fitted model, and draw it.
+        """Compute and draw the partial dependence of a fitted model.
 
         Parameters
         ----------
         model : TreeRank or LeafRank
-            Fitted.
+            A fitted model.
         X : array-like or data frame of shape (n_samples, n_features)
             Rows to average over.
         features : sequence of str, int or pairs
-            One picture each.
+            Features or pairs of features, one plot each.
         grid_resolution : int, default=100
-            Number of values of a numeric feature.
+            Number of grid values for a numeric feature.
         response : {"score", "probability"}, default="score"
         sample_weight : array-like of shape (n_samples,), optional
         cmap : str or matplotlib colormap, default="viridis"
-            Of the maps.
+            Colormap of the maps.
         ax : matplotlib axes or array of axes, optional
-            One for each picture; by default those of a new figure.
+            One per plot; by default those of a new figure.
 
         Returns
         -------
@@ -112,7 +112,7 @@ class PartialDependenceDisplay:
         return cls(results).plot(ax, cmap=cmap)
 
     def plot(self, ax: Axes | None = None, *, cmap: str | Colormap = "viridis") -> Self:
-        """Draw the pictures; the parameters are those of `from_estimator`.
+        """Draw the plots; the parameters are those of `from_estimator`.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class PartialDependenceDisplay:
         return self
 
     def _limits(self) -> tuple[float, float]:
-        """Range of all single features, with a margin."""
+        """Return the common range of all single features, with a margin."""
         lines = [r.average for r in self.results if len(r.features) == 1]
         values = np.concatenate(lines) if lines else np.array([0.0, 1.0])
         margin = 0.05 * float(np.ptp(values)) or 0.05
@@ -169,7 +169,7 @@ def _draw_line(ax: Axes, result: PartialDependence) -> None:
 
 
 def _edges(grid: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the ends of the rectangles around the values of a grid."""
+    """Return the edges of the rectangles around the values of a grid."""
     places = np.arange(len(grid), dtype=np.float64) if grid.dtype == object else grid
     if len(places) == 1:
         return np.array([places[0] - 0.5, places[0] + 0.5])

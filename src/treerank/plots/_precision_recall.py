@@ -1,4 +1,4 @@
-"""PrecisionRecallDisplay: how pure the top of a ranking is, against how much it finds."""
+"""PrecisionRecallDisplay: the precision of the top of a ranking against its recall."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ CHANCE = "treerank-base-rate"
 
 @insert_shared_docs
 class PrecisionRecallDisplay(ScoreDisplay):
-    """Precision of the top rows of a ranking against the share of the positives they hold.
+    """Precision of the top rows of a ranking against their share of the positives.
 
-    Each knot calls positive all rows from some score on; rows of equal score are called together.
-    With ``max_recall=0.2`` only the left of the curve is drawn: the rows that come first.
+    Each knot flags all rows from some score on; rows of equal score are flagged together. With
+    ``max_recall=0.2`` only the left part of the curve is drawn: the rows that are ranked first.
 
-    Make one with `from_estimator` or `from_predictions`.
+    Create one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     recall, precision : array-like of shape (n_knots,)
-        From the highest score down.
+        Recall and precision at the knots, from the highest score down.
     rate : float
         Share of positives among all rows, which is the precision of a random ranking.
     average_precision : float
-        Mean precision over the positives, for the legend.
+        Mean precision over the positives, shown in the legend.
     {name}
 
     Attributes
@@ -96,7 +96,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         {pos_label}
         name : str, optional
         max_recall : float in (0, 1], default=1.0
-            Where the axes end; below 1 the left of the curve is shown larger.
+            End of the horizontal axis; below 1, the left part of the curve is enlarged.
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `plot`
 
@@ -123,7 +123,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         ----------
         {ax}
         max_recall : float in (0, 1], default=1.0
-            Where the axes end; below 1 the left of the curve is shown larger.
+            End of the horizontal axis; below 1, the left part of the curve is enlarged.
         **kwargs : options of matplotlib's `plot`
 
         Returns
@@ -135,7 +135,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         ax = self._open(ax, "Recall: share of positives found", "Precision of the flagged rows")
         if not any(line.get_gid() == CHANCE for line in ax.get_lines()):
             ax.axhline(self.rate, color="0.75", linewidth=1, zorder=1, gid=CHANCE)
-        # From the first rows on, whose precision holds back to the axis.
+        # Extend the precision of the first rows back to the axis.
         recall, precision = (
             np.append(0.0, self.recall),
             np.append(self.precision[0], self.precision),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-# How the pieces of several displays find each other on one axes.
+# Tags by which several displays on the same axes recognise each other's lines.
 CURVE, CHANCE = "treerank-roc-curve", "treerank-roc-chance"
 
 
@@ -34,11 +34,11 @@ CURVE, CHANCE = "treerank-roc-curve", "treerank-roc-chance"
 class RocDisplay:
     """ROC curve of a model, of scores, or of an ordered partition.
 
-    Rows of equal score are joined by a straight line, so that the area under the drawn
-    curve is the AUC with ties counted 1/2. For a ranking tree the knots are marked, one per
-    stratum, and the curve on the training rows can be drawn beside the other.
+    Ties are drawn as straight segments, so that the area under the drawn curve is the AUC with ties
+    counted as 1/2. For a ranking tree, the knots are marked, one per stratum, and the curve on the
+    training rows can be drawn as well.
 
-    Make one with `from_estimator`, `from_predictions` or `from_partition`. To compare
+    Create one with `from_estimator`, `from_predictions` or `from_partition`. To compare
     models, pass the axes of the first display to the next.
 
     Parameters
@@ -47,17 +47,17 @@ class RocDisplay:
         Knots of the curve: false positive and true positive rates.
     {name}
     interval : tuple of two floats, optional
-        Confidence limits of the AUC, for the legend.
+        Confidence limits of the AUC, shown in the legend.
     level : float, default=0.95
         Confidence level of the interval.
     mark_knots : bool, default=False
-        Whether a dot marks each knot.
+        Whether to mark each knot with a dot.
     training : tuple of two arrays, optional
         Knots of the curve on the training rows, drawn dashed.
     optimal : tuple of two arrays, optional
-        Knots of the best curve possible, where it is known; drawn dotted.
+        Knots of the best possible curve, if it is known; drawn dotted.
     band : RocBand, optional
-        Simultaneous confidence band, as `treerank.metrics.roc_band` gives it; drawn shaded.
+        Simultaneous confidence band, as returned by `treerank.metrics.roc_band`; drawn shaded.
 
     Attributes
     ----------
@@ -137,17 +137,17 @@ class RocDisplay:
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         name : str, optional
-            By default the class of the model.
+            By default the name of the model's class.
         training : bool, default=False
-            Draw the tree's own piecewise linear curve on its training rows as well.
+            Whether to also draw the tree's own piecewise linear curve on its training rows.
         optimal : tuple of two arrays, optional
-            The best curve possible, where it is known.
+            The best possible curve, if it is known.
         mark_knots : bool, optional
-            By default for ranking trees.
+            Whether to mark the knots; by default for ranking trees.
         level : float, default=0.95
             Confidence level of the interval in the legend, and of the band.
         band : bool, default=False
-            Shade a band that holds the whole curve with that confidence.
+            Whether to shade a band that contains the whole curve with that confidence.
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `plot`
 
@@ -209,7 +209,7 @@ class RocDisplay:
         level : float, default=0.95
             Confidence level of the interval in the legend, and of the band.
         band : bool, default=False
-            Shade a band that holds the whole curve with that confidence.
+            Whether to shade a band that contains the whole curve with that confidence.
         ax : matplotlib axes, optional
         **kwargs : options of matplotlib's `plot`
 
@@ -218,7 +218,7 @@ class RocDisplay:
         RocDisplay
         """
         positive, score, weight = _check_sample(y, score, sample_weight, pos_label)
-        # Every stratum is a knot, also where the curve does not bend.
+        # Every stratum is a knot, even where the curve does not bend.
         fpr, tpr, _ = roc_curve(positive, score, sample_weight=weight, drop_intermediate=False)
         display = cls(
             fpr,
@@ -245,7 +245,7 @@ class RocDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of an ordered partition on its own rows, one knot per cell.
+        """Draw the curve of an ordered partition on its own rows, with one knot per cell.
 
         Parameters
         ----------
@@ -282,7 +282,7 @@ class RocDisplay:
         name : str, optional
             Replaces the name given before.
         max_fpr : float in (0, 1], optional
-            Show only the left of the curve, up to this false positive rate.
+            Show only the left part of the curve, up to this false positive rate.
         **kwargs : options of matplotlib's `plot`
 
         Returns
@@ -339,7 +339,7 @@ def check_curve(name: str, curve: Any) -> Curve:
     for rates in (fpr, tpr):
         if rates.ndim != 1 or len(rates) < 2 or len(rates) != len(fpr):
             raise error
-        # Comparisons with NaN are false, so that NaN is refused too.
+        # Comparisons with NaN are false, so NaN is rejected too.
         if not (rates[0] == 0 and np.isclose(rates[-1], 1) and (np.diff(rates) >= 0).all()):
             raise error
     return fpr, tpr
@@ -372,7 +372,7 @@ def _interval(
     weight: NDArray[np.float64] | None,
     level: float,
 ) -> tuple[float, float] | None:
-    """Limits of the AUC by DeLong, where this installation offers them."""
+    """Return DeLong's limits of the AUC, if this installation provides them."""
     try:
         auc_interval = import_module("treerank.metrics").auc_interval
     except (ModuleNotFoundError, AttributeError):
@@ -382,7 +382,7 @@ def _interval(
 
 
 def _set_frame(ax: Axes) -> None:
-    """Square axes with the diagonal of chance, once for all curves on them."""
+    """Set up square axes with the diagonal of chance, once for all curves on them."""
     if any(line.get_gid() == CHANCE for line in ax.get_lines()):
         return
     ax.plot([0, 1], [0, 1], color="0.75", linewidth=1, zorder=1, gid=CHANCE, label="_chance")

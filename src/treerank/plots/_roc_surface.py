@@ -25,12 +25,13 @@ Floats = NDArray[np.float64]
 class RocSurfaceDisplay:
     """ROC surface of a model, of scores, or of an ordered partition, in three dimensions.
 
-    Two cuts of the score call the lowest rows class 1, the highest class 3 and those between
-    class 2. The surface shows, for the shares of class 1 and class 3 that come out right, the
-    share of class 2 that does; the volume under it (VUS) is the chance that one row of each
-    class comes out in order: 1/6 for a random order, 1 for a perfect one.
+    Two cuts of the score assign the lowest rows to class 1, the highest to class 3 and those
+    between to class 2. For each pair of shares of class 1 and class 3 that are assigned correctly,
+    the surface shows the correct share of class 2. The volume under it (VUS) is the probability
+    that random rows, one of each class, are ranked in order: 1/6 for a random order, 1 for a
+    perfect one.
 
-    Make one with `from_estimator`, `from_predictions` or `from_partition`.
+    Create one with `from_estimator`, `from_predictions` or `from_partition`.
 
     Parameters
     ----------
@@ -38,8 +39,8 @@ class RocSurfaceDisplay:
     classes : array-like of shape (3,), optional
         Names of the classes, worst first, for the axes.
     optimal : callable, optional
-        The best surface possible, where it is known: a function of the shares of class 1 and
-        class 3, as the `roc_surface` of a simulated model; drawn as a wire frame.
+        The best possible surface, if it is known: a function of the shares of class 1 and class 3,
+        such as the `roc_surface` of a simulated model; drawn as a wire frame.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class RocSurfaceDisplay:
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         optimal : callable, optional
-            The best surface possible.
+            The best possible surface.
         ax : matplotlib 3-D axes, optional
 
         Returns
@@ -138,7 +139,7 @@ class RocSurfaceDisplay:
             The classes, worst first.
         sample_weight : array-like of shape (n_samples,), optional
         optimal : callable, optional
-            The best surface possible.
+            The best possible surface.
         ax : matplotlib 3-D axes, optional
 
         Returns
@@ -153,14 +154,14 @@ class RocSurfaceDisplay:
     def from_partition(
         cls, partition: OrderedPartition, *, optimal: Any = None, ax: Axes | None = None
     ) -> Self:
-        """Draw the surface of an ordered partition, as of a tree on its training rows.
+        """Draw the surface of an ordered partition, such as that of a tree on its training rows.
 
         Parameters
         ----------
         partition : OrderedPartition
-            Of three classes.
+            A partition of three classes.
         optimal : callable, optional
-            The best surface possible.
+            The best possible surface.
         ax : matplotlib 3-D axes, optional
 
         Returns
@@ -176,7 +177,7 @@ class RocSurfaceDisplay:
         Parameters
         ----------
         ax : matplotlib 3-D axes, optional
-            By default those of a new figure.
+            By default the axes of a new figure.
 
         Returns
         -------

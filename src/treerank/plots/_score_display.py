@@ -1,4 +1,4 @@
-"""What the displays of scores and probabilities share: how they are made, and their axes."""
+"""Base class and axes of the displays of scores and probabilities."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = "treerank-curve"
 
 
 class ScoreDisplay:
-    """Base of displays that are made from scores or probabilities of two classes."""
+    """Base class of displays that are created from scores or probabilities of two classes."""
 
     name: str | None
     ax_: Axes
@@ -40,7 +40,7 @@ class ScoreDisplay:
         ax: Axes | None = None,
         **options: Any,
     ) -> Self:
-        """Draw what a fitted model does on the given rows.
+        """Draw the display of a fitted model on the given rows.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class ScoreDisplay:
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         name : str, optional
-            By default the class of the model.
+            By default the name of the model's class.
         ax : matplotlib axes, optional
         **options : options of `from_predictions`
 
@@ -67,7 +67,7 @@ class ScoreDisplay:
         return display
 
     def _open(self, ax: Axes, x_label: str, y_label: str) -> Any:
-        """Axes with labels and a light grid; those given may hold other displays."""
+        """Return axes with labels and a light grid; given axes may already hold other displays."""
         self.ax_ = ax = axes_for(ax, (5.6, 4.8), layout="constrained")
         self.figure_ = ax.figure
         ax.set_xlabel(x_label, **LITERAL)
@@ -88,11 +88,11 @@ def name_curves(ax: Axes) -> None:
 
 
 def diagonal(ax: Axes, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:
-    """Draw the grey line from corner to corner, once for all displays on the axes."""
+    """Draw a grey diagonal, once for all displays on the axes."""
     if not any(line.get_gid() == gid for line in ax.get_lines()):
         ax.plot(ends, ends, color="0.75", linewidth=1, zorder=1, gid=gid, label="_diagonal")
 
 
 def highest(ax: Axes) -> float:
-    """Largest value of the curves that displays have drawn on the axes."""
+    """Return the largest value of the curves that displays have drawn on the axes."""
     return max(float(max(line.get_ydata())) for line in ax.get_lines() if line.get_gid() == SHOWN)

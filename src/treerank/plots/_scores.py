@@ -1,4 +1,4 @@
-"""Scores and labels as the displays need them, from models of this library and others."""
+"""Scores and labels for the displays, from models of this library and others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_positive(y: ArrayLike, pos_label: Label | None = None) -> NDArray[np.bool
 
 
 def positive_class(model: FittedClassifier, y: ArrayLike) -> Any:
-    """Return the class that a fitted model of two classes ranks on top; None if it names none."""
+    """Return the class that a fitted binary model ranks on top; None without `classes_`."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         return None

@@ -41,21 +41,21 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-# Levels of a category are listed up to about this many characters.
+# Lists of category levels are shortened to about this many characters.
 LONGEST_TEXT = 48
 
 StrataTable = list[tuple[str, str, str]]  # stratum, rows, event rate
 
 
 class TreeDisplay:
-    """Picture of a ranking tree: strata side by side, best first.
+    """Plot of a ranking tree: strata side by side, best first.
 
-    Every circle is a cell: its colour tells the share of positives, its area the rows.
-    The rule at an inner cell says which of its rows go to the better side. The strata
-    are listed with their number, rows and event rate; the numbers follow the score, which
-    need not follow the order of the tree.
+    Every circle is a cell: its colour shows the share of positives (of the top class, if there are
+    more than two), its area the number of rows. The rule at an inner cell says which of its rows go
+    to the better side. The strata are listed with their number, rows and event rate. The numbers
+    follow the score, whose order can differ from that of the tree.
 
-    Make one with `from_estimator`.
+    Create one with `from_estimator`.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ class TreeDisplay:
     counts : array-like of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell.
     rules : list of lists of tuples of str
-        For each cell the alternatives that send a row to the better side, each with the
-        conditions that it asks for; empty for leaves.
+        For each cell, the alternatives that send a row to the better side, each a tuple of
+        conditions that must all hold; empty for leaves.
     stratum : array-like of shape (n_cells,)
-        Number of each leaf in the ranking, 0 the best; -1 for inner cells.
+        Rank of each leaf, 0 for the best; -1 for inner cells.
 
     Attributes
     ----------
@@ -125,21 +125,21 @@ class TreeDisplay:
         ----------
         model : TreeRank or LeafRank
         max_depth : int, optional
-            Draw the tree to this depth; a cell that is cut off is listed with the strata
-            in it.
+            Draw the tree down to this depth; a cell that is cut off is listed with the strata
+            below it.
         max_text : int, optional
-            Longest rule shown, in characters; 0 shows none. A longer one loses its last
-            alternatives. By default 200, and more for a tree of few strata.
+            Maximum length of a rule, in characters; 0 shows none. A longer rule loses its last
+            alternatives. By default 200, or more for a tree with few strata.
         orientation : {"auto", "down", "right"}, default="auto"
-            "down": root on top, best stratum on the left. "right": root on the left, best
-            stratum on top. By default down for at most 12 strata, and in given axes
+            "down": root at the top, best stratum on the left. "right": root on the left, best
+            stratum at the top. By default "down" for at most 12 strata; in given axes,
             whichever fits better.
         cmap : str or matplotlib colormap, default="RdBu_r"
-            Diverging colours; the middle one is the share of positives in all rows.
+            Diverging colours, with the share of positives among all rows in the middle.
         fontsize : float, default=8
-            In a figure of its own; in given axes the tree is scaled to fit.
+            Font size in a new figure; in given axes the tree is scaled to fit.
         ax : matplotlib axes, optional
-            By default those of a new figure, as large as the tree needs.
+            By default the axes of a new figure, as large as the tree needs.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class TreeDisplay:
         return make_layout(skeleton, weight, texts, setting, replace(shape, widest_entry=widest))
 
     def _table(self, skeleton: Skeleton) -> StrataTable:
-        """Stratum, rows and event rate of each leaf drawn, in the order of the tree."""
+        """Return stratum, rows and event rate of each drawn leaf, in the order of the tree."""
         shown = skeleton.cell[skeleton.is_leaf]
         strata: dict[int, list[int]] = {int(cell): [] for cell in shown}
         for leaf in np.flatnonzero(self.stratum >= 0):
@@ -246,7 +246,7 @@ class TreeDisplay:
 
 
 def _shapes(skeleton: Skeleton, orientation: str, given: bool) -> list[Shape]:
-    """Shapes to choose from: one for a figure of its own, several to fit given axes."""
+    """Return the shapes to choose from: one for a new figure, several to fit given axes."""
     if orientation == "auto" and not given:
         orientation = "down" if skeleton.n_leaves <= DOWNWARD_LEAVES else "right"
     turns = [turn for turn in ("down", "right") if orientation in ("auto", turn)]
@@ -258,7 +258,7 @@ def _shapes(skeleton: Skeleton, orientation: str, given: bool) -> list[Shape]:
 
 
 def better_sides(model: TreeRanker) -> list[list[Conditions]]:
-    """Alternatives that send a row of each inner cell to its left child, shortest first."""
+    """Return the alternatives that send rows of each inner cell to the left, shortest first."""
     tree, binning = model.tree_, model._binning
     names = [str(name) for name in getattr(model, "feature_names_in_", [])] or [
         f"x{j}" for j in range(model.n_features_in_)
@@ -280,14 +280,14 @@ def better_sides(model: TreeRanker) -> list[list[Conditions]]:
 
 def _format_conditions(box: Box, binning: Binning, names: list[str]) -> Conditions:
     said = [_format_condition(feature, box[feature], binning, names) for feature in sorted(box)]
-    said = [s for s in said if s != "all rows"]  # a feature that all known values of are inside
+    said = [s for s in said if s != "all rows"]  # all known values of the feature are inside
     if len(said) == 1:
         return (said[0],)
     return tuple(f"({s})" if " or " in s else s for s in said) or ("all rows",)
 
 
 def _format_condition(feature: int, codes: int, binning: Binning, names: list[str]) -> str:
-    """One condition in words; of a long list of levels the first few and their number."""
+    """Return a condition as text; a long list of levels is cut off, with the number of levels."""
     said = format_boxes([{feature: codes}], binning, names)
     levels = binning.levels[feature]
     if levels is None or len(said) <= LONGEST_TEXT:

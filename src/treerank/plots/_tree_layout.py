@@ -1,12 +1,12 @@
-"""Where the parts of a tree picture go, in inches.
+"""Layout of a tree plot, in inches.
 
 Leaves have slots of equal size side by side, best first; an inner cell lies midway between
-its children and owns the slots of its leaves. Cells of one depth share a level, leaves
-share the last one. The rule of a cell is set within its slots and its level, so that no two
-texts can meet.
+its children and owns the slots of its leaves. Cells of the same depth share a level, and all
+leaves share the last one. The rule of a cell is set within its slots and its level, so that
+texts cannot overlap.
 
-A place is (across, along): across the slots, and along from the root to the leaves. Only
-`place` knows which way the tree is turned.
+A position is (across, along): across the slots, and along from the root to the leaves. Only
+`place` knows the orientation of the tree.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ MARGIN = 0.2
 GAP = 0.06
 LINE = 1.26  # height of a line of text, in font sizes
 LARGEST_RADIUS, SMALLEST_RADIUS = 0.19, 0.045
-# A tree with more leaves than this is turned to the right: lines of text are wide, not high.
+# A tree with more leaves than this grows to the right, as lines of text are wider than high.
 DOWNWARD_LEAVES = 12
 
 
 @dataclass(frozen=True)
 class Skeleton:
-    """The cells to be drawn, in preorder, and their slots.
+    """The cells to draw, in preorder, and their slots.
 
-    `cell` numbers them in the fitted tree, `parent` and `children` (-1: none) among
-    themselves; `across`, `low` and `high` are counted in slots.
+    `cell` holds their indices in the fitted tree; `parent` and `children` (-1: none) are indices
+    of drawn cells; `across`, `low` and `high` are in units of slots.
     """
 
     cell: Ints
@@ -48,7 +48,7 @@ class Skeleton:
 
     @property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """Cells drawn without children."""
+        """Whether each cell is drawn without children."""
         return np.asarray(self.children[:, 0] < 0)
 
     @property
@@ -58,12 +58,12 @@ class Skeleton:
 
     @property
     def n_levels(self) -> int:
-        """Levels of inner cells, and one for the leaves."""
+        """Number of levels: those of inner cells, and one for the leaves."""
         return int(self.depth.max()) + 1
 
 
 def make_skeleton(parent: Ints, max_depth: int | None) -> Skeleton:
-    """Take the cells up to a depth and give each its slots."""
+    """Select the cells up to a depth and assign their slots."""
     n_cells = len(parent)
     depth = np.zeros(n_cells, dtype=np.intp)
     for i in range(1, n_cells):  # preorder: parents come first
@@ -93,23 +93,23 @@ class Layout:
     downward: bool
     slot: float
     radius: Floats
-    along: Floats  # of each cell
+    along: Floats  # position of each cell
     text_along: Floats  # where the text of a cell begins
-    bus_along: Floats  # where the branches of a cell part
+    bus_along: Floats  # where the branches of a cell fork
     lines: list[list[str]]
     block: Floats  # (n, 2): width and height of the text of each inner cell
     line_height: float
-    end: float  # along, after the circles of the leaves
+    end: float  # position after the circles of the leaves
 
     @property
     def across(self) -> Floats:
-        """Middle of each cell, in inches."""
+        """Centre of each cell, in inches."""
         return np.asarray(self.skeleton.across * self.slot)
 
 
 @dataclass(frozen=True)
 class Typesetting:
-    """How text is set: a line's width and height in inches, and how much of it at most."""
+    """How text is set: the width and height of a line in inches, and the maximum length."""
 
     measure: Measure
     line: float
@@ -118,11 +118,11 @@ class Typesetting:
 
 @dataclass(frozen=True)
 class Shape:
-    """Which way the tree is turned, how far its leaves may reach, and what they must hold."""
+    """Orientation of the tree, how far its leaves may extend, and the width they must hold."""
 
     downward: bool
     reach: float
-    widest_entry: float = 0.0  # of the table of strata
+    widest_entry: float = 0.0  # in the table of strata
 
 
 def make_layout(
@@ -132,7 +132,7 @@ def make_layout(
     setting: Typesetting,
     shape: Shape,
 ) -> Layout:
-    """Set the texts, a header and a rule for each cell, then the levels that give them room."""
+    """Set the texts, a header and a rule for each cell, then space the levels to fit them."""
     line, downward = setting.line, shape.downward
     slot = _slot_size(skeleton.n_leaves, shape, line)
     radius = np.maximum(LARGEST_RADIUS * np.sqrt(weight / weight.max()), SMALLEST_RADIUS)
@@ -151,7 +151,7 @@ def make_layout(
 
 
 def _slot_size(n_leaves: int, shape: Shape, line: float) -> float:
-    """Room for a column of the table, or for two lines; more where there are few leaves."""
+    """Return room for a column of the table, or for two lines; more if there are few leaves."""
     if shape.downward:
         least = max(6.0 * line, 1.1 * shape.widest_entry + 2 * GAP)
         return float(np.clip(shape.reach / n_leaves, least, max(16.0 * line, least)))
@@ -159,7 +159,7 @@ def _slot_size(n_leaves: int, shape: Shape, line: float) -> float:
 
 
 def _room(skeleton: Skeleton, slot: float) -> Floats:
-    """Room across for a text that is centred on its cell and stays within its slots."""
+    """Return the width for a text that is centred on its cell and stays within its slots."""
     half = np.minimum(skeleton.across - skeleton.low, skeleton.high - skeleton.across)
     return np.asarray(2 * slot * half - 2 * GAP)
 
@@ -167,7 +167,7 @@ def _room(skeleton: Skeleton, slot: float) -> Floats:
 def _set_downward(
     skeleton: Skeleton, slot: float, rules: Sequence[Sequence[Conditions]], setting: Typesetting
 ) -> list[list[str]]:
-    """Lines as wide as the slots; as many as it takes, for the level grows with them."""
+    """Set lines as wide as the slots, as many as needed, since the level grows with them."""
     widths = np.minimum(_room(skeleton, slot), 20 * setting.line)
     return [
         rule_lines(rule, setting.measure, float(width), setting.max_text)
@@ -178,7 +178,7 @@ def _set_downward(
 def _set_rightward(
     skeleton: Skeleton, slot: float, rules: Sequence[Sequence[Conditions]], setting: Typesetting
 ) -> list[list[str]]:
-    """As many lines as the slots hold; a level is as narrow as leaves nothing out."""
+    """Set as many lines as the slots hold; a level is as narrow as possible without omissions."""
     measure, max_text = setting.measure, setting.max_text
     n_lines = (_room(skeleton, slot) / setting.line).astype(int) - 1  # one is the header
     width = np.zeros(skeleton.n_levels)
@@ -197,7 +197,7 @@ def _set_rightward(
 def _levels(
     skeleton: Skeleton, radius: Floats, extent: Floats
 ) -> tuple[Floats, Floats, Floats, float]:
-    """Along each level: its cells, their texts, and where the branches part."""
+    """Return the positions of each level's cells, texts and forks, and the end of the leaves."""
     last = skeleton.n_levels - 1
     at = np.where(skeleton.is_leaf, last, skeleton.depth)
     largest, longest = np.zeros(last + 1), np.zeros(last + 1)

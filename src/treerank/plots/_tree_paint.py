@@ -1,4 +1,4 @@
-"""Draws a tree picture: one unit of the axes is an inch, scaled as a whole to fit."""
+"""Draws a tree plot; one unit of the axes is an inch, and the plot is scaled as a whole to fit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BAR = 13  # width of the colour bar, in lines
 
 
 def measure_at(fontsize: float) -> Measure:
-    """Width of a line of text in inches, at the given size."""
+    """Return a function for the width of a line of text in inches, at the given font size."""
     from matplotlib.font_manager import FontProperties  # noqa: PLC0415
     from matplotlib.textpath import text_to_path  # noqa: PLC0415
 
@@ -34,7 +34,7 @@ def measure_at(fontsize: float) -> Measure:
         return float(points) / 72
 
     def measure(text: str) -> float:
-        # Letter by letter, which is much faster than whole lines: there are few letters.
+        # Letter by letter, which is much faster than whole lines, as there are few letters.
         advance = sum(width(f"x{letter}x") - width("xx") for letter in text)
         return 1.03 * advance  # hinting on a screen may widen it a little
 
@@ -42,7 +42,7 @@ def measure_at(fontsize: float) -> Measure:
 
 
 class Painter:
-    """Paints the parts of a tree, one method each."""
+    """Draws the parts of a tree, one method each."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Painter:
         fontsize: float,
     ) -> None:
         self.layout = layout
-        self.word = word  # what the colour stands for
+        self.word = word  # what the colour shows
         self.headings = ("stratum", "rows", word)
         self.cells = table
         self.cmap = cmap
@@ -64,9 +64,9 @@ class Painter:
         self._set_page()
 
     def _set_page(self) -> None:
-        """Size of the page, and the place of the root's corner and of the legend on it."""
+        """Compute the size of the page, and the positions of the root's corner and the legend."""
         across, end = self.layout.skeleton.n_leaves * self.layout.slot, self.layout.end
-        # Bold is about a tenth wider.
+        # Bold text is about a tenth wider.
         self.columns = [
             max(1.1 * self.measure(text) for text in column)
             for column in zip(self.headings, *self.cells, strict=True)
@@ -88,13 +88,13 @@ class Painter:
         )
 
     def place(self, across: Any, along: Any) -> NDArray[np.float64]:
-        """Positions on the page, x to the right and y upwards."""
+        """Return positions on the page, with x to the right and y upwards."""
         across, along = np.broadcast_arrays(across, along)
         x, y = (across, along) if self.layout.downward else (along, across)
         return np.stack([self.corner[0] + x, self.corner[1] - y], axis=-1)
 
     def scale_in(self, ax: Axes) -> float:
-        """Scale at which the page fits into the axes; 1 in a figure of its own."""
+        """Return the scale at which the page fits into the axes; 1 in a new figure."""
         return 1.0 if ax is None else float((_size(ax) / (self.page + 2 * MARGIN)).min())
 
     def open(self, ax: Axes) -> Any:
@@ -135,7 +135,7 @@ class Painter:
         self.ax.add_collection(LineCollection(list(paths), zorder=1, **style), autolim=False)
 
     def rules(self) -> None:
-        """Write weight, share and rule at every inner cell, on a ground that hides the branch."""
+        """Write weight, share and rule at every inner cell, with a background over the branch."""
         from matplotlib.patches import Rectangle  # noqa: PLC0415
 
         layout = self.layout
@@ -196,7 +196,7 @@ class Painter:
                 self.write(xy, cell[k], ha=align, va="center", fontweight=weight)
 
     def legend(self, weight: NDArray[np.float64]) -> None:
-        """Say what rules, sizes and colours mean."""
+        """Explain the rules, sizes and colours."""
         x, top = self.legend_corner
         y = top - self.legend_size[1] / 2
         side = "left" if self.layout.downward else "up"
@@ -233,7 +233,7 @@ class Painter:
         under = y - height / 2 - GAP / 2
         self.write((x, under), format_rate(low), ha="left", va="top")
         self.write((x + width, under), format_rate(high), ha="right", va="top")
-        # The word follows the tick, but stays over the bar.
+        # The text is centred on the tick, but stays above the bar.
         word = f"{self.word}; all rows {format_rate(base)}"
         half = self.measure(word) / 2
         centre = float(np.clip(middle, x + half, max(x + width - half, x + half)))
@@ -241,13 +241,13 @@ class Painter:
 
 
 def _size(ax: Axes) -> NDArray[np.float64]:
-    """Width and height of the axes in inches."""
+    """Return the width and height of the axes in inches."""
     box = ax.get_window_extent()
     return np.asarray(np.array([box.width, box.height]) / ax.figure.dpi)
 
 
 def _diverging(share: NDArray[np.float64]) -> Any:
-    """Map the share of all rows to the middle colour, the extremes to the ends."""
+    """Map the share of all rows to the middle colour and the extremes to the ends."""
     from matplotlib.colors import TwoSlopeNorm  # noqa: PLC0415
 
     base = float(share[0])

@@ -1,4 +1,4 @@
-"""The words of a tree picture: rules wrapped and shortened, counts and rates."""
+"""The text of a tree plot: wrapped and shortened rules, counts and rates."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def rule_lines(
     max_text: int,
     max_lines: float = math.inf,
 ) -> list[str]:
-    """Lines of a rule: a condition a line where that fits, else filled lines.
+    """Return the lines of a rule: one condition per line if that fits, otherwise filled lines.
 
-    What does not fit is left out: first the last alternatives, whose number is then
-    given, at last the end of the first one.
+    If the rule does not fit, the last alternatives are left out first and replaced by their
+    number, then the end of the first alternative.
     """
     if not alternatives or min(max_text, max_lines) < 1:
         return []
@@ -45,7 +45,7 @@ def rule_lines(
 
 
 def _cut(text: str, length: int) -> str:
-    """Cut off what is beyond `length`, between words where there are any."""
+    """Cut the text off at `length`, between words if possible, and append an ellipsis."""
     start = text[:length]
     return (start[: start.rfind(" ")] if " " in start else start) + " …"
 
@@ -56,7 +56,7 @@ def _set(
     """Break alternatives into lines; each starts a line, and so does each condition if stacked."""
     lines = []
     for i, conditions in enumerate(shown):
-        # An operator stays with the value after it.
+        # Keep an operator with the value after it.
         bound = [re.sub(" (<=|<|>) ", rf" \1{NO_BREAK}", condition) for condition in conditions]
         first = "or " * (i > 0) + bound[0]
         if stacked:
@@ -87,7 +87,7 @@ def wrap(text: str, measure: Measure, width: float, indent: str = "") -> list[st
 
 
 def _parts(word: str, measure: Measure, width: float) -> Iterator[str]:
-    """Yield the word, or parts that fit: up to underscores and bound spaces, else characters."""
+    """Yield the word, or parts that fit: split after `_` and no-break spaces, else characters."""
     if measure(word) <= width or len(word) == 1:
         yield word
         return
@@ -97,7 +97,7 @@ def _parts(word: str, measure: Measure, width: float) -> Iterator[str]:
 
 
 def format_weight(weight: float) -> str:
-    """Sum of weights: whole as a rule, else with one decimal."""
+    """Format a sum of weights, with one decimal if it is fractional and below 1000."""
     return (
         f"{weight:,.0f}"
         if weight >= 1000 or abs(weight - round(weight)) < 1e-9
@@ -106,12 +106,12 @@ def format_weight(weight: float) -> str:
 
 
 def format_rate(rate: float) -> str:
-    """Event rate in percent, with more digits where it is small."""
+    """Format an event rate in percent, with two decimals if it is small."""
     return f"{100 * rate:.2f} %" if 0 < rate < 0.01 else f"{100 * rate:.1f} %"
 
 
 def format_strata(strata: Sequence[int]) -> str:
-    """Numbers of strata, runs as ranges; their count when there are many runs."""
+    """Format numbers of strata with runs as ranges, or only their count if there are many runs."""
     runs: list[list[int]] = []
     for stratum in sorted(strata):
         if runs and stratum == runs[-1][1] + 1:

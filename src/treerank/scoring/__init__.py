@@ -1,4 +1,4 @@
-"""From a score to a decision: grades, points and probabilities, and whether they will hold."""
+"""From a score to a decision: grades, points and probabilities, and how well they hold up."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treerank.scoring.monitoring import Monitoring, SequentialTest, monitor
     from treerank.scoring.segments import Segment, WeakSegments, weak_segments
 
-# Imported on first use: model files need only some of them.
+# Imported on first use, because model files need only some of them.
 _HOME = {
     "Calibrator": "_calibrator",
     "Challenge": "challenger",

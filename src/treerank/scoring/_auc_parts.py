@@ -1,4 +1,4 @@
-"""AUC of any events against any non-events, and differences between two such AUCs."""
+"""The AUC of selected events against selected non-events, and differences of such AUCs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class PartAuc:
-    """An AUC with its limits and what a comparison needs of its spread."""
+    """An AUC with its limits, and the spread that comparisons need."""
 
     auc: float
     lower: float
@@ -26,7 +26,7 @@ class PartAuc:
 
 
 def part_auc(rows: LabelledScores, events: Mask, others: Mask, level: float) -> PartAuc | None:
-    """AUC of the events among some rows against the non-events among others; None without both."""
+    """Return the AUC of the events in one mask against the non-events in another; None without."""
     chosen = (events & (rows.code == 1)) | (others & (rows.code == 0))
     part = rows.take(np.flatnonzero(chosen & (rows.weight > 0)))
     if len(np.unique(part.code)) < 2:
@@ -43,7 +43,7 @@ def part_auc(rows: LabelledScores, events: Mask, others: Mask, level: float) -> 
 
 
 def auc_difference(a: PartAuc, b: PartAuc, level: float) -> tuple[float, float, float, float]:
-    """Difference of two AUCs on rows that have none in common: value, limits, p-value."""
+    """Return the difference of two AUCs on disjoint rows: value, limits and p-value."""
     parts = np.array([a.spread.error, b.spread.error]) ** 2
     freedom = np.array([a.spread.freedom, b.spread.freedom])
     total = float(parts.sum())

@@ -1,4 +1,4 @@
-"""Fits of a whole procedure to bootstrap samples, in parallel, and their figures."""
+"""Fits of a whole procedure to bootstrap samples, in parallel, and their measures."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Rows:
     X : table
     labels : array
     classes : array
-        Worst first.
+        The classes, worst first.
     code : array of int
-        Class number of each row.
+        Class index of each row.
     weight : array or None
     """
 
@@ -50,21 +50,21 @@ class Rows:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a model says of every row: its score, and the probability of the last class."""
+    """A model's predictions for every row: the score, and the probability of the last class."""
 
     score: Floats
     probability: Floats | None
 
 
 def measure_names(rows: Rows, has_probability: bool) -> list[str]:
-    """Names of the measures, in the order of `measures`."""
+    """Return the names of the measures, in the order of `measures`."""
     if len(rows.classes) > 2:
         return ["VUS"]
     return ["AUC", "Brier score", "calibration slope"] if has_probability else ["AUC"]
 
 
 def measures(rows: Rows, said: Predictions, weight: Floats | None) -> Floats:
-    """Return the measures on rows of positive weight; NaN where there is none."""
+    """Return the measures on the rows of positive weight; NaN if they lack a class."""
     kept = slice(None) if weight is None else weight > 0
     code, score = rows.code[kept], said.score[kept]
     weight = None if weight is None else weight[kept]
@@ -83,14 +83,14 @@ def measures(rows: Rows, said: Predictions, weight: Floats | None) -> Floats:
 
 
 def _auc(score: Floats, code: NDArray[np.intp], weight: Floats) -> float:
-    """AUC of rows that have been checked."""
+    """Return the AUC of rows that have been checked."""
     _, (negative, positive) = class_weights(score, code, weight, 2)
     below = np.cumsum(negative) - negative / 2
     return float(positive @ below / positive.sum() / negative.sum())
 
 
 def no_information(rows: Rows, said: Predictions) -> Floats:
-    """Return what the measures would be if labels had nothing to do with the rows."""
+    """Return what the measures would be if the labels were independent of the rows."""
     if len(rows.classes) > 2:
         return np.array([1 / np.prod(np.arange(1, len(rows.classes) + 1))])
     if said.probability is None:
@@ -111,7 +111,7 @@ def predict(model: FittedClassifier, rows: Rows) -> Predictions:
 
 
 def fit_procedure(estimator: Any, rows: Rows) -> Any:
-    """Fit the procedure to all rows, on one thread, as its repetitions are."""
+    """Fit the procedure to all rows, on one thread like its repetitions."""
     model = _on_one_thread(clone(estimator))
     weights = {} if rows.weight is None else weight_argument(model, rows.weight)
     return model.fit(rows.X, rows.labels, **weights)
@@ -119,7 +119,7 @@ def fit_procedure(estimator: Any, rows: Rows) -> Any:
 
 @dataclass(frozen=True)
 class Refit:
-    """Measures of a model of a bootstrap sample, and its predictions of all rows."""
+    """Measures of a model fitted to a bootstrap sample, and its predictions for all rows."""
 
     training: Floats
     test: Floats
@@ -128,9 +128,9 @@ class Refit:
 
 
 def refits(estimator: Any, rows: Rows, n_boot: int, seed: int, n_jobs: int) -> list[Refit]:
-    """Fit the procedure to bootstrap samples; the same for any number of threads."""
+    """Fit the procedure to bootstrap samples; the result does not depend on `n_jobs`."""
     calls = (delayed(_refit)(estimator, rows, (seed, number)) for number in range(n_boot))
-    # Threads of linear algebra inside would only be in each other's way.
+    # Nested threads of linear algebra libraries would only compete with each other.
     with threadpool_limits(1):
         return list(Parallel(n_jobs=n_jobs, prefer="threads")(calls))
 
@@ -148,7 +148,7 @@ def _refit(estimator: Any, rows: Rows, seed: tuple[int, int]) -> Refit:
 
 
 def _draw(code: NDArray[np.intp], seed: tuple[int, int]) -> Floats:
-    """How often each row is drawn; again if a class is left out."""
+    """Return how often each row is drawn; a sample that lacks a class is drawn again."""
     rng = np.random.default_rng(seed)
     n = len(code)
     for _ in range(REDRAWS):
@@ -162,14 +162,14 @@ def _draw(code: NDArray[np.intp], seed: tuple[int, int]) -> Floats:
 
 
 def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
-    """Fit to a bootstrap sample whose copies of a row are never separated by inner folds."""
+    """Fit to a bootstrap sample such that inner folds never separate the copies of a row."""
     model = _on_one_thread(clone(estimator))
     if "label_order" in model.get_params(deep=False):
         model.set_params(label_order=rows.classes.tolist())
     searches = isinstance(model, GridSearchCV | RandomizedSearchCV)
     fitted = model.estimator if searches else model
     if isinstance(fitted[-1] if isinstance(fitted, Pipeline) else fitted, RankingModel):
-        # To our models whole weights are repeated rows, and a row's weight stays in one fold.
+        # Integer weights equal repeated rows for them, and a weighted row stays in one fold.
         taken = np.flatnonzero(drawn)
         weight = drawn if rows.weight is None else drawn * rows.weight
         weights = weight_argument(fitted, weight[taken])
@@ -185,7 +185,7 @@ def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
 
 
 def _on_one_thread(model: Any) -> Any:
-    """Use the threads for the samples, one thread for each fit."""
+    """Set each `n_jobs` to 1: threads are used across samples, not within a fit."""
     for name, value in model.get_params().items():
         if (name == "n_jobs" or name.endswith("__n_jobs")) and value is not None:
             model.set_params(**{name: 1})

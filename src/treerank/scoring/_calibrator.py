@@ -1,4 +1,4 @@
-"""Calibrator: calibrated probabilities, in the order of the score."""
+"""Calibrator: calibrated probabilities that keep the order of the score."""
 
 from __future__ import annotations
 
@@ -21,50 +21,54 @@ from treerank.metrics._input import BinarySample, check_binary, check_scores
 Floats = NDArray[np.float64]
 METHODS = ("beta", "sigmoid", "isotonic")
 SCALES = ("probability", "posterior", "score")
-ROWS_AT_EDGE = 50.0  # log-odds are straight beyond this part of the event rate: 0 has none
-SLOPE = 1e-3  # of log-odds, beyond the last step of isotonic regression
+# Below the rate of the rarer class divided by this, and symmetrically near 1, log-odds continue
+# along their tangent, as probabilities of 0 and 1 have none.
+ROWS_AT_EDGE = 50.0
+SLOPE = 1e-3  # of the log-odds outside the steps of isotonic regression
 CROSS_FOLDS = 5
-MOST_LOG_ODDS = 16.0  # one in ten million
-LEAST_SLOPE = 1e-6  # what keeps a flat line strictly rising
+MOST_LOG_ODDS = 16.0  # a probability of one in ten million
+LEAST_SLOPE = 1e-6  # keeps a flat line strictly increasing
 
 
 class Calibrator(BaseEstimator):
-    """Turn a score into calibrated probabilities, without changing the order of a single pair.
+    """Turn a score into calibrated probabilities, without changing the order of any pair.
 
-    Every method is strictly increasing, so that ranking, ties and AUC stay as they are. Fit it to
-    rows that the model has not learned from; :class:`Scorecard` does so.
+    Every method is strictly increasing, so ranking, ties and AUC do not change. Fit it to rows that
+    the model was not trained on; :class:`Scorecard` does so.
 
-    - ``"beta"`` [1]_: log-odds with a slope of their own at either end and an intercept; three
-      numbers, right for most models.
-    - ``"sigmoid"``: Platt's [2]_, one slope and an intercept; for few rows.
-    - ``"isotonic"`` [3]_: any increasing curve; centred, straight between the centres of its steps
-      where the usual one is flat, and of a small slope beyond the last. For thousands of rows.
+    - ``"beta"`` [1]_: an intercept and separate slopes for low and for high log-odds; three
+      parameters, suitable for most models.
+    - ``"sigmoid"``: Platt scaling [2]_, one slope and an intercept; for few rows.
+    - ``"isotonic"`` [3]_: any increasing curve, by centred isotonic regression: linear between the
+      centres of the steps, where the usual one is flat, with a small slope beyond the last ones.
+      For thousands of rows.
 
     Parameters
     ----------
     method : {"beta", "sigmoid", "isotonic"}, default="beta"
     scale : {"probability", "posterior", "score"}, default="probability"
-        What is calibrated: probabilities; the score of a tree or forest of this library, which is
-        a probability minus one half and may go a little beyond its range; or any other score.
+        What is calibrated: probabilities; scores of a tree or forest of this library, which are a
+        probability minus one half and may slightly leave its range; or any other score.
     population_rate : float or None, default=None
-        Event rate of the population that the probabilities are for, where that of the rows given
-        is another, as in a sample with more events than there are: log-odds are moved by the
-        difference (prior shift), which leaves the two classes themselves as they are.
+        Event rate of the population that the probabilities are for, if it differs from that of the
+        given rows, as in a sample in which events are overrepresented. The log-odds are shifted by
+        the difference (prior shift), which leaves the distributions within the classes unchanged.
 
     Attributes
     ----------
     rate_ : float
-        Event rate of the rows given.
+        Event rate of the given rows.
     edge_ : float
-        Probability below which, and above 1 minus which, log-odds go on along their tangent.
+        Probability below which, and above 1 minus which, log-odds continue along their tangent.
     shift_ : float
-        What the log-odds are moved by; 0 without `population_rate`.
+        Shift of the log-odds; 0 without `population_rate`.
     knots_ : array of shape (2, n)
-        The curve: log-odds (or scores) and what becomes of them; for ``"isotonic"`` alone.
+        The curve: log-odds (or scores) and their calibrated log-odds; only for ``"isotonic"``.
     coefficients_ : array of shape (3,)
-        Slope of low log-odds, slope of high ones, intercept; not for ``"isotonic"``.
+        Slope of low log-odds, slope of high log-odds, intercept; not for ``"isotonic"``.
     line_ : array of shape (2,)
-        Slope and intercept by which a score becomes log-odds first; 1 and 0 for probabilities.
+        Slope and intercept that first turn a score into log-odds; 1 and 0 unless the scale is
+        ``"score"``. Not for ``"isotonic"``.
 
     References
     ----------
@@ -117,17 +121,17 @@ class Calibrator(BaseEstimator):
         *,
         pos_label: Label | None = None,
     ) -> Self:
-        """Fit the curve.
+        """Fit the calibration curve.
 
         Parameters
         ----------
         p : array-like of shape (n,)
-            Probabilities or scores of rows that the model has not learned from.
+            Probabilities or scores of rows that the model was not trained on.
         y : array-like of shape (n,)
             Labels of two classes; the higher one is the event.
         sample_weight : array-like of shape (n,), optional
         pos_label : label, optional
-            The event, where it is not the higher class.
+            The event, if it is not the higher class.
 
         Returns
         -------
@@ -151,7 +155,7 @@ class Calibrator(BaseEstimator):
         return self
 
     def check_parameters(self) -> float | None:
-        """Raise for parameters that mean nothing; return the event rate to move to."""
+        """Raise an error for invalid parameters; return the event rate to shift to."""
         check_choice("method", self.method, METHODS)
         check_choice("scale", self.scale, SCALES)
         return check_population_rate(self.population_rate)
@@ -181,14 +185,14 @@ class Calibrator(BaseEstimator):
         return values
 
     def _log_odds(self, values: NDArray[Any], edge: float) -> Floats:
-        """Log-odds of what is calibrated; a score of any range is taken for them."""
+        """Return the log-odds of the input; other scores are used as log-odds directly."""
         if self.scale == "score":
             return np.asarray(values, dtype=np.float64)
         return _open_logit(values + 0.5 if self.scale == "posterior" else values, edge)
 
 
 def _open_logit(p: Floats, edge: float) -> Floats:
-    """Log-odds, and beyond the edges the tangent: rising for any number, 0 and 1 among them."""
+    """Return log-odds, continued by their tangent beyond the edges: rising for any number."""
     inside = np.clip(p, edge, 1 - edge)
     return np.asarray(logit(inside) + (p - inside) / (edge * (1 - edge)))
 
@@ -196,7 +200,7 @@ def _open_logit(p: Floats, edge: float) -> Floats:
 def cross_calibrate(
     calibrator: Calibrator, p: Floats, positive: NDArray[np.bool_], weight: Floats
 ) -> Floats:
-    """Probabilities of rows by the same curve, fitted without them: what new rows would get."""
+    """Return probabilities of rows by curves fitted without them, as new rows would get."""
     counts = int(positive.sum()), int((~positive).sum())
     n_folds = min(CROSS_FOLDS, *counts)
     if n_folds < 2:
@@ -210,7 +214,7 @@ def cross_calibrate(
 
 
 def check_population_rate(rate: Any) -> float | None:
-    """Check the event rate of a population; None where none is given."""
+    """Check the event rate of a population; None if none is given."""
     if rate is None:
         return None
     if not isinstance(rate, int | float | np.number) or not 0 < rate < 1:
@@ -222,9 +226,9 @@ def check_population_rate(rate: Any) -> float | None:
 
 
 def _bounded(log_odds: Floats) -> Floats:
-    """Log-odds that rise ever more slowly beyond any that a sample could show.
+    """Let log-odds rise only logarithmically beyond any that a sample could show.
 
-    Without this the largest would all be the probability 1, as far as doubles can tell.
+    Otherwise the largest would all be rounded to a probability of 1.
     """
     inside = np.clip(log_odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
     beyond = log_odds - inside
@@ -232,15 +236,15 @@ def _bounded(log_odds: Floats) -> Floats:
 
 
 def _bent(x: Floats) -> Floats:
-    """Two columns that rise with x: the one below 0, the other above, as beta calibration has it.
+    """Return two columns that rise with x, one below 0 and one above, as in beta calibration.
 
-    Of log-odds x they are the logarithm of p, and that of 1 / (1 - p).
+    For log-odds x of p they are log(p) and log(1 / (1 - p)).
     """
     return np.column_stack([-np.logaddexp(0.0, -x), np.logaddexp(0.0, x)])
 
 
 def _sigmoid(x: Floats, sample: BinarySample) -> Floats:
-    """One slope, for low values and high ones alike, and the intercept."""
+    """Return one slope, used for low and for high values, and the intercept."""
     weight = sample.weight / sample.weight.mean()
     centre, spread = float(np.median(x)), max(float(np.std(x)), 1e-12)
     design = np.column_stack([np.ones(x.size), (x - centre) / spread])
@@ -255,7 +259,7 @@ def _sigmoid(x: Floats, sample: BinarySample) -> Floats:
 
 
 def _beta(x: Floats, sample: BinarySample, straight: Floats) -> Floats:
-    """Slopes of low and of high log-odds and the intercept; one slope where one would not rise."""
+    """Return slopes of low and high log-odds and the intercept; `straight` if one does not rise."""
     weight = sample.weight / sample.weight.mean()
     design = np.column_stack([_bent(x), np.ones(x.size)])
     found, _ = fit_logistic(design, _smoothed(sample), weight, np.zeros(x.size))
@@ -263,7 +267,7 @@ def _beta(x: Floats, sample: BinarySample, straight: Floats) -> Floats:
 
 
 def _smoothed(sample: BinarySample) -> Floats:
-    """Platt's targets: a row short of certainty, which keeps slopes finite where classes part."""
+    """Return Platt's targets, a row short of certainty: slopes stay finite for separate classes."""
     n = sample.weight.sum() ** 2 / (sample.weight @ sample.weight)
     rate = np.average(sample.positive, weights=sample.weight)
     events, others = n * rate, n * (1 - rate)
@@ -272,7 +276,7 @@ def _smoothed(sample: BinarySample) -> Floats:
 
 
 def _isotonic(x: Floats, sample: BinarySample) -> Floats:
-    """Centres of the steps of isotonic regression, and the log-odds of their rates."""
+    """Return the centres of the steps of isotonic regression and the log-odds of their rates."""
     order = np.argsort(x, kind="stable")
     values, place = np.unique(x[order], return_inverse=True)
     weight = np.bincount(place, weights=sample.weight[order])
@@ -282,7 +286,7 @@ def _isotonic(x: Floats, sample: BinarySample) -> Floats:
     in_step = np.bincount(step, weights=weight)
     centre = np.bincount(step, weights=weight * values) / in_step
     share = np.bincount(step, weights=events) / in_step
-    # A step without events, or with nothing else, is as sure as half a row more allows.
+    # A step with only events, or without events, is no more certain than half a row more allows.
     rows = in_step * sample.weight.sum() / (sample.weight @ sample.weight)
     inner = share[(share > 0) & (share < 1)]
     lowest, highest = (inner.min(), inner.max()) if inner.size else (0.5, 0.5)
@@ -293,7 +297,7 @@ def _isotonic(x: Floats, sample: BinarySample) -> Floats:
 
 
 def _along(knots: Floats, x: Floats) -> Floats:
-    """Straight lines between the knots, and a small slope beyond them."""
+    """Interpolate linearly between the knots, with a small slope beyond them."""
     centre, z = knots
     beyond = np.minimum(x - centre[0], 0.0) + np.maximum(x - centre[-1], 0.0)
     return np.asarray(np.interp(x, centre, z) + SLOPE * beyond)

@@ -1,4 +1,4 @@
-"""How the values of a column spread over bins, for the baseline and for each period."""
+"""The distribution of a column's values over bins, in the baseline and in each period."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from treerank.metrics._scorecard import quantile_edges, stability_of_counts
 
 Floats = NDArray[np.float64]
 N_BINS = 10
-# Levels that hold less of the baseline than this share one bin: they are too few to have moved.
+# Levels with a smaller share of the baseline get one common bin: they are too rare to show a shift.
 RARE = 0.005
 PERIOD, WEIGHT, VALUE, COUNT = "period", "weight", "value", "count"
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Weight of a column's values.
+    """Weight of a column's values by bin.
 
     Attributes
     ----------
     expected : array of shape (n_bins,)
-        Baseline.
+        In the baseline. The last bin holds the missing values.
     actual : array of shape (n_periods, n_bins)
-        The last bin holds the missing values.
+        In each period.
     new_levels : list of (dict of str to float)
-        Levels that the baseline has not, with their weight, for each period.
+        Levels that are not in the baseline, with their weight, for each period.
     """
 
     expected: Floats
@@ -44,7 +44,7 @@ class Spread:
         return float(self.expected[-1] / self.expected.sum()), self.actual[:, -1] / totals
 
     def indices(self, half_rows: tuple[float, float]) -> Floats:
-        """Population stability index of each period."""
+        """Return the population stability index of each period."""
         found = [stability_of_counts(self.expected, row, half_rows) for row in self.actual]
         return np.array(found)
 
@@ -71,7 +71,7 @@ def spread_of_levels(
     after: dict[tuple[int, str | None], float],
     n_periods: int,
 ) -> Spread:
-    """Give each level of the baseline a bin; rare ones share one, as do new ones."""
+    """Give each level of the baseline a bin; rare levels and new levels share one."""
     total = sum(before.values())
     levels = sorted(
         level for (_, level), n in before.items() if level is not None and n > RARE * total
@@ -94,7 +94,7 @@ def spread_of_levels(
 def count_levels(
     column: Any, weight: Floats, period: NDArray[np.intp]
 ) -> dict[tuple[int, str | None], float]:
-    """Weight of each level in each period, counted by the library that the column comes from."""
+    """Return the weight of each level in each period, counted by the column's own library."""
     if isinstance(column, np.ndarray):
         return _count_in_array(column, weight, period)
     frame = column.alias(VALUE).to_frame()
@@ -114,7 +114,7 @@ def _level(value: Any) -> str | None:
 
 
 def is_missing_value(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mark None, and NaN, the one value that differs from itself."""
+    """Mark None, and NaN, the only value that differs from itself."""
     nothing: Any = np.array(None, dtype=object)
     return np.asarray(np.equal(values, nothing) | np.not_equal(values, values), dtype=bool)
 
@@ -135,7 +135,7 @@ def _count_in_array(
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a table by position: numbers with NaN for missing, or what levels come from."""
+    """Columns of a table: numbers with NaN for missing values, or values to be taken as levels."""
 
     names: list[str]
     frame: Any
@@ -143,7 +143,7 @@ class Columns:
 
     @classmethod
     def of(cls, X: TableLike, names: list[str] | None) -> Columns:
-        """Open a table; `names` of the model for an array's columns."""
+        """Open a table; `names` are the model's names for the columns of an array."""
         frame = open_frame(X)
         if frame is not None:
             return cls([str(name) for name in frame.columns], frame, None)
@@ -153,7 +153,7 @@ class Columns:
         return cls(names or [f"x{j}" for j in range(array.shape[1])], None, array)
 
     def column(self, name: str, position: int) -> tuple[Floats | None, Any]:
-        """Return numbers, or else None and the values."""
+        """Return the column as numbers, or None if it is not numeric, and its values."""
         if self.frame is None:
             values = self.array[:, position]
             return (values.astype(float), values) if values.dtype.kind in "biuf" else (None, values)

@@ -1,4 +1,4 @@
-"""Drift of the score and of each column: stability, missing values, new levels."""
+"""Drift of the score and of each column: stability, missing values and new levels."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from treerank.scoring._distributions import (
 from treerank.scoring._sequential import shift_p_value, spent_level
 
 Floats = NDArray[np.float64]
-MISSING_MOVED = 0.05  # change of the share of missing values that is reported
-MAX_LEVELS = 5  # new levels that are named
+MISSING_MOVED = 0.05  # change in the share of missing values that is reported
+MAX_LEVELS = 5  # maximum number of new levels that are named
 
 
 @dataclass(frozen=True)
 class ScoredTable:
-    """A table with what a model says of it; class -1 where the label is not known."""
+    """A table with a model's scores; class -1 if the label is unknown."""
 
     X: TableLike
     code: NDArray[np.intp]
     weight: Floats
     score: Floats
     probability: Floats | None
-    rows: NDArray[np.intp] | None = None  # of X; None for all
+    rows: NDArray[np.intp] | None = None  # positions in X; None for all
 
     def take(self, rows: NDArray[Any]) -> ScoredTable:
         """Return some of the rows; the table itself is not copied."""
@@ -49,7 +49,7 @@ class ScoredTable:
 
 @dataclass(frozen=True)
 class ColumnDrift:
-    """How a column has moved from the baseline, period by period.
+    """How a column has moved from the baseline, by period.
 
     Attributes
     ----------
@@ -57,15 +57,15 @@ class ColumnDrift:
     index : list of float
         Population stability index.
     spent_p_value : list of float
-        p-value of no change, divided by the share of the level that the look may spend, times the
-        level: at most `alpha` in any period with a chance of at most `alpha`.
+        p-value of no change, corrected for the number of looks and of columns: while nothing has
+        changed, it is at most `alpha` in some period with a probability of at most `alpha`.
     has_moved : list of bool
-        Whether the index is at least `moved_from` beyond what chance would do.
+        Whether the index is at least 0.1 and the change is significant.
     missing_before : float
     missing : list of float
-        Shares of missing values.
+        Shares of missing values in the baseline and in each period.
     new_levels : list of dict
-        Levels that the baseline has not, with the weight of their rows.
+        Levels that are not in the baseline, with the weight of their rows.
     moved_from : float
     """
 
@@ -79,7 +79,7 @@ class ColumnDrift:
     moved_from: float = MOVED
 
     def watches(self, names: list[str]) -> list[str]:
-        """List what should be looked at."""
+        """Return what should be looked at, in words."""
         said = []
         if any(self.has_moved):
             k = int(np.argmax(self.has_moved))
@@ -102,7 +102,7 @@ class ColumnDrift:
 def score_drift(
     before: ScoredTable, after: ScoredTable, period: NDArray[np.intp], n_periods: int, alpha: float
 ) -> ColumnDrift:
-    """Drift of the score."""
+    """Return the drift of the score."""
     weights = before.weight, after.weight
     spread = spread_of_numbers(before.score, after.score, weights, period, n_periods)
     return _drift("score", spread, weights, period, alpha, 1)
@@ -116,7 +116,7 @@ def column_drifts(
     n_periods: int,
     alpha: float,
 ) -> list[ColumnDrift]:
-    """Drift of the columns that the model ranks by, those that moved most first."""
+    """Return the drift of the model's columns, those that moved most first."""
     wanted = [str(name) for name in getattr(model, "feature_names_in_", ())] or None
     tables = Columns.of(before.X, wanted), Columns.of(after.X, wanted)
     names = wanted or tables[0].names
@@ -156,7 +156,7 @@ def _drift(
     alpha: float,
     n_columns: int,
 ) -> ColumnDrift:
-    """Index of each period, and whether chance can have done it."""
+    """Return the index of each period, and whether chance can explain it."""
     half_rows = float(weights[0].mean() / 2), float(weights[1].mean() / 2)
     index = spread.indices(half_rows)
     sums, squares = (np.bincount(period, weights[1] ** k) for k in (1, 2))

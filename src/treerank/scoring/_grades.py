@@ -20,19 +20,19 @@ from treerank.scoring._optimal_cuts import GradeLimits, best_cuts
 from treerank.scoring._steps import candidate_cuts, class_counts, step_of
 
 Floats = NDArray[np.float64]
-MAX_RANGES = 100  # ranges that grades are put together from
+MAX_RANGES = 100  # maximum number of ranges that grades are merged from
 
 
 class Grades(BaseEstimator):
-    """Cut a score into a few grades whose event rates differ, in the best possible way.
+    """Cut a score optimally into a few grades whose event rates differ.
 
-    Neighbouring ranges of the score, or neighbouring strata of a tree, are merged so that the
+    Neighbouring ranges of the score, or neighbouring strata of a tree, are merged such that the
     event rate rises from grade to grade, each grade differs from the next at a chosen level, none
-    is too small or too large, and the AUC of the grades is the largest that this allows; it is
-    found by dynamic programming. Beyond two classes the mean class takes the place of the event
-    rate, and the mean AUC of all pairs of classes that of the AUC.
+    is too small or too large, and the AUC of the grades is the largest that this allows. The
+    optimum is found by dynamic programming. With more than two classes, the mean class replaces the
+    event rate, and the mean AUC over all pairs of classes replaces the AUC.
 
-    Fit it to scores of rows that the model has not learned from; :class:`Scorecard` does so.
+    Fit it to scores of rows that the model was not trained on; :class:`Scorecard` does so.
 
     Parameters
     ----------
@@ -42,20 +42,21 @@ class Grades(BaseEstimator):
         Smallest and largest share of the rows in a grade.
     level : float or None, default=0.95
         Confidence level at which a grade must differ from the next, by Pearson's test of two
-        shares; None asks for no more than a higher rate.
+        proportions; with None, a higher rate is enough.
     names : sequence of str or None, default=None
-        Names, the best grade first. By default 1, 2, …; of a longer list the first ones are used.
+        Names, best grade first; if there are more names than grades, the first ones are used. By
+        default 1, 2, ….
     reverse : bool, default=False
-        The best grade is that of the highest scores; with True, as where the event is a default,
-        that of the lowest ones.
+        Whether the best grade has the lowest scores instead of the highest, as in credit risk,
+        where the event is a default.
     cuts : array-like of float or None, default=None
-        Scores at which a grade begins, as in a master scale; then nothing is chosen.
+        Scores at which a grade begins, as in a master scale; if given, nothing is optimised.
 
     Attributes
     ----------
     cuts_ : array of shape (n_grades - 1,)
-        Scores at which grades begin, rising: a score belongs to the grade of the largest cut that
-        it reaches.
+        Scores at which grades begin, ascending: a score belongs to the grade of the largest cut
+        that it reaches.
     names_ : list of str
         Names of the grades, best first.
     counts_ : array of shape (n_grades, n_classes)
@@ -65,7 +66,7 @@ class Grades(BaseEstimator):
     References
     ----------
     Navas-Palencia (2020), "Optimal binning: mathematical programming formulation",
-    arXiv:2001.08025, of a feature where this is of a score.
+    arXiv:2001.08025, which bins a feature instead of a score.
 
     Examples
     --------
@@ -123,16 +124,16 @@ class Grades(BaseEstimator):
         Parameters
         ----------
         s : array-like of shape (n,)
-            Scores of rows that the model has not learned from; higher is closer to the event.
+            Scores of rows that the model was not trained on; the event is likelier at higher ones.
         y : array-like of shape (n,)
             Labels of two or more ordered classes.
         sample_weight : array-like of shape (n,), optional
             Sampling weights: a row is one observation whatever its weight.
         candidates : array-like, optional
-            Scores at which a grade may begin. By default up to 100 ranges of about equal weight;
-            for a tree, pass the borders of its strata.
+            Scores at which a grade may begin. By default the borders of up to 100 ranges of about
+            equal weight; for a tree, pass the borders of its strata.
         labels : array-like, optional
-            The classes in order, where it is not that of their values.
+            The classes in order, if it is not the order of their values.
 
         Returns
         -------
@@ -162,7 +163,7 @@ class Grades(BaseEstimator):
         return self
 
     def _names(self) -> list[str]:
-        """Names as given; none where the grades are to be numbered."""
+        """Return the given names; empty if the grades are to be numbered."""
         if not isinstance(self.reverse, bool | np.bool_):
             raise invalid_parameter("reverse", self.reverse, "True or False")
         if self.names is None:
@@ -191,7 +192,7 @@ class Grades(BaseEstimator):
         return max_grades, least, most, z
 
     def apply(self, s: ArrayLike) -> NDArray[np.intp]:
-        """Return the number of the grade of each score; grade 0 is the best."""
+        """Return the index of the grade of each score; grade 0 is the best."""
         check_is_fitted(self)
         step = step_of(self.cuts_, check_scores(s))
         return step if self.reverse else len(self.cuts_) - step
@@ -229,12 +230,12 @@ class Grades(BaseEstimator):
         level: float = 0.95,
         backend: str | None = None,
     ) -> Any:
-        """Return the table of the grades, best first: scores, rows, rates and their intervals.
+        """Return a table of the grades, best first: scores, rows, event rates and intervals.
 
         Parameters
         ----------
         s, y, sample_weight : array-like, optional
-            Rows to count. By default those of the fit: grades were chosen to differ on them, so
+            Rows to count. By default those of the fit, on which the grades were chosen to differ;
             other rows give an unbiased table.
         level : float, default=0.95
             Confidence level of Wilson's intervals.
@@ -252,7 +253,7 @@ def _check_cuts(name: str, cuts: ArrayLike) -> Floats:
 
 
 def _counts(cuts: Floats, sample: OrderedSample) -> Floats:
-    """Weight of each class in each range, lowest scores first."""
+    """Return the weight of each class in each range, lowest scores first."""
     step = step_of(cuts, sample.score)
     return class_counts(step, sample.code, sample.weight, len(cuts) + 1, len(sample.classes))
 
@@ -260,7 +261,7 @@ def _counts(cuts: Floats, sample: OrderedSample) -> Floats:
 def _chosen(
     cuts: Floats, counts: Floats, limits: tuple[int, float, float, float], share: float
 ) -> Floats:
-    """Cuts of the best grades."""
+    """Return the cuts of the best grades."""
     found = best_cuts(counts, GradeLimits(*limits, share))
     if found is None:
         _, least, most, _ = limits

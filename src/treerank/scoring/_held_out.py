@@ -1,4 +1,4 @@
-"""Scores of training rows by models that have not seen them: folds, or out-of-bag trees."""
+"""Scores of training rows by models that have not seen them: by folds, or out of bag."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from treerank._select.quality import ranking_quality
 from treerank._select.scores import probabilities, ranking_scores
 
 Floats = NDArray[np.float64]
-# In a smaller forest too few trees leave a row out to speak for the whole forest.
+# In a smaller forest, too few trees leave a row out to represent the whole forest.
 MIN_TREES = 50
-# Out-of-bag scores belong to the rows given if they have the AUC that was measured at the fit.
+# Out-of-bag scores belong to the given rows if they have the AUC that was measured at the fit.
 SAME_QUALITY = 1e-9
 
 
@@ -35,19 +35,19 @@ class Fold:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a model says of rows that it has not learned from.
+    """Predictions for rows by models that were not fitted to them.
 
     Attributes
     ----------
     score : array of shape (n_rows,)
         NaN for a row that every tree of a forest has seen.
     probability : array of shape (n_rows,) or None
-        Of the higher of two classes, for models that give it.
+        Probability of the higher of two classes, if the model gives it.
     n_folds : int
         0 for out-of-bag scores of a forest.
     fold : Fold or None
-        The first fold, to see what a model does with rows that it does not know; None where no
-        model was fitted again.
+        The first fold, to see how a model treats rows that it does not know; None if no model was
+        fitted again.
     """
 
     score: Floats
@@ -56,7 +56,7 @@ class HeldOut:
     fold: Fold | None = None
 
     def take(self, rows: NDArray[np.intp]) -> HeldOut:
-        """Return what is known of some of the rows, in rising order of their positions."""
+        """Return the values of some of the rows, whose positions are ascending."""
         fold = self.fold
         if fold is not None:
             kept = np.intersect1d(fold.rows, rows)
@@ -66,7 +66,7 @@ class HeldOut:
 
     @property
     def said(self) -> str:
-        """What these rows are, in words."""
+        """Description of these rows."""
         if self.n_folds == 0:
             return "out-of-bag rows"
         return f"held-out rows of {self.n_folds} folds"
@@ -80,10 +80,11 @@ def held_out_scores(
     cv: Any = 5,
     seed: int = 0,
 ) -> HeldOut:
-    """Score training rows by the same kind of model, fitted without them.
+    """Score training rows with the same kind of model, fitted without them.
 
-    A forest scores each row by the trees that have not drawn it; one of some size is grown once
-    more where it did not keep these scores. Any other model is fitted again for each of `cv` folds.
+    A forest scores each row by the trees that have not drawn it; if it did not keep these scores
+    and is large enough, it is grown once more. Any other model is fitted again for each of `cv`
+    folds.
     """
     if isinstance(model, RankingForest) and model.bootstrap:
         score = _kept_scores(model, labels, weight)
@@ -112,7 +113,7 @@ def held_out_scores(
 def _folds(
     cv: Any, labels: NDArray[Any], classes: NDArray[Any], seed: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Training and test rows of each fold; each row is tested once."""
+    """Return the training and test rows of each fold; each row is tested once."""
     if is_whole(cv):
         smallest = min(int(np.sum(labels == label)) for label in classes)
         if smallest < 2:
@@ -141,7 +142,7 @@ def fit_without_a_fold(
 ) -> Fold | None:
     """Fit the same kind of model, with some other parameters, without a fifth of the rows.
 
-    None where a class has a single row, so that none can be held out.
+    Returns None if a class has a single row, so that none can be held out.
     """
     smallest = min(int(np.sum(labels == label)) for label in model.classes_)
     if smallest < 2:
@@ -175,7 +176,7 @@ def _as_new(model: FittedClassifier) -> Any:
 def _kept_scores(
     model: RankingForest, labels: NDArray[Any], weight: Floats | None
 ) -> Floats | None:
-    """Out-of-bag scores that a forest has kept, if they are those of the rows given."""
+    """Return the out-of-bag scores that a forest has kept, if they belong to the given rows."""
     score = getattr(model, "oob_decision_function_", None)
     if score is None or len(score) != len(labels):
         return None

@@ -1,4 +1,4 @@
-"""What the scores of a model are, and where they may be cut."""
+"""The scale of a model's scores, and where they may be cut."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def partition_of(model: FittedClassifier) -> Any:
-    """Strata of a tree; an error for other models."""
+    """Return the strata of a tree; raise an error for other models."""
     if not isinstance(model, TreeRanker):
         raise ValueError(
             f"Got a Scorecard of a {type(model).__name__}; expected one of a TreeRank or LeafRank: "
@@ -27,14 +27,14 @@ def partition_of(model: FittedClassifier) -> Any:
 
 
 def strata_scores(model: FittedClassifier) -> Floats | None:
-    """Different scores of the strata of a tree, rising; None for other models."""
+    """Return the distinct scores of the strata of a tree, ascending; None for other models."""
     return np.unique(model.partition_.scores) if isinstance(model, TreeRanker) else None
 
 
 def grade_cuts(
     model: FittedClassifier, steps: tuple[Floats, Any] | None, scores: Floats, weight: Floats
 ) -> Floats:
-    """Scores at which a grade may begin: between strata, and where points change."""
+    """Return the scores at which a grade may begin: between strata, and where points change."""
     strata = strata_scores(model)
     if strata is not None:
         return cut_between(strata[:-1], strata[1:])
@@ -45,7 +45,7 @@ def grade_cuts(
 
 
 def scale_of(model: FittedClassifier) -> str:
-    """What the scores of a model are."""
+    """Return the scale of a model's scores, as in `Calibrator`."""
     if isinstance(model, TreeRanker):
         shares = model._posterior[:, -1]
         return "posterior" if np.allclose(model.partition_.scores + 0.5, shares) else "score"

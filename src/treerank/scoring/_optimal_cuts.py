@@ -1,4 +1,4 @@
-"""Ranges of a score merged into grades: the best of all ways, by dynamic programming."""
+"""The optimal way to merge ranges of a score into grades, by dynamic programming."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-TOLERANCE = 1e-9  # of a share of the rows
+TOLERANCE = 1e-9  # for shares of the rows
 
 
 @dataclass(frozen=True)
 class GradeLimits:
-    """What grades have to keep to.
+    """Constraints on the grades.
 
     Attributes
     ----------
@@ -22,10 +22,10 @@ class GradeLimits:
     min_share, max_share : float
         Smallest and largest share of the rows in one grade.
     z : float
-        Standard errors by which the mean class of a grade must exceed that of the grade below;
-        at 0, any excess will do.
+        Number of standard errors by which the mean class of a grade must exceed that of the grade
+        below; at 0, any excess is enough.
     rows_per_weight : float
-        Effective rows that a unit of weight stands for.
+        Effective number of rows per unit of weight.
     """
 
     max_grades: int
@@ -36,7 +36,7 @@ class GradeLimits:
 
 
 def best_cuts(counts: Floats, limits: GradeLimits) -> list[int] | None:
-    """Where to cut ranges, lowest first, so that the grades keep most of the AUC.
+    """Return where to cut ranges, lowest first, so that the grades keep most of the AUC.
 
     Parameters
     ----------
@@ -47,26 +47,27 @@ def best_cuts(counts: Floats, limits: GradeLimits) -> list[int] | None:
     Returns
     -------
     list of int or None
-        Numbers of the ranges that begin a grade, the first left out; None where nothing keeps to
-        the limits. With several classes the AUC is the mean over their pairs.
+        Indices of the ranges that begin a grade, except the first; None if the limits cannot be
+        met. With several classes, the AUC is the mean over pairs of classes.
 
     Notes
     -----
-    The AUC of the grades is a sum over grades of what lies below each, and the test looks at two
-    neighbours. So the best grades up to a border, the last of which begins at a given range, go
-    with any grades above that suit the last one: a table over (begin, end) of the last grade,
-    filled grade by grade, holds the optimum.
+    The AUC of the grades is a sum over grades, in which the term of a grade depends only on the
+    rows below it and in it, and the test compares two neighbours. So the best grades up to a
+    border, the last of which begins at a given range, can be combined with any grades above that
+    differ from the last one: a table over (begin, end) of the last grade, filled grade by grade,
+    contains the optimum.
     """
     ranges = _Segments(counts, limits)
     n = len(counts)
-    worth = np.full((n + 1, n + 1), -np.inf)  # of the best grades up to j, the last from i to j
+    worth = np.full((n + 1, n + 1), -np.inf)  # best value of grades up to j, the last from i to j
     worth[0] = np.where(ranges.fits[0], ranges.gain[0], -np.inf)
     best, ending, steps = worth[0, n], (0, 0), []
     for n_grades in range(2, min(limits.max_grades, n) + 1):
         worth, came_from = ranges.add_grade(worth)
         steps.append(came_from)
         last = int(np.argmax(worth[:, n]))
-        # Another grade has to add something beyond rounding.
+        # Another grade must add more than rounding errors.
         if worth[last, n] > best + 1e-12:
             best, ending = worth[last, n], (n_grades, last)
         if not np.isfinite(worth).any():
@@ -75,7 +76,7 @@ def best_cuts(counts: Floats, limits: GradeLimits) -> list[int] | None:
 
 
 def _follow(steps: list[NDArray[np.intp]], n: int, n_grades: int, last: int) -> list[int]:
-    """Borders of the best grades, from the last one back."""
+    """Return the borders of the best grades, traced back from the last one."""
     cuts, end = [], n
     for came_from in reversed(steps[: max(n_grades - 1, 0)]):
         cuts.append(last)
@@ -84,7 +85,7 @@ def _follow(steps: list[NDArray[np.intp]], n: int, n_grades: int, last: int) -> 
 
 
 class _Segments:
-    """What every run of neighbouring ranges would be as a grade: from range i up to before j."""
+    """Every run of neighbouring ranges as a possible grade: from range i up to before j."""
 
     def __init__(self, counts: Floats, limits: GradeLimits) -> None:
         self.limits = limits
@@ -107,7 +108,7 @@ class _Segments:
         self.mean, self.square = inside @ code / known, inside @ code**2 / known
 
     def add_grade(self, worth: Floats) -> tuple[Floats, NDArray[np.intp]]:
-        """Put one more grade on top of the best ones so far."""
+        """Add one more grade on top of the best ones so far."""
         n = len(worth) - 1
         more = np.full_like(worth, -np.inf)
         came_from = np.zeros(worth.shape, dtype=np.intp)
@@ -121,10 +122,10 @@ class _Segments:
         return more, came_from
 
     def _differ(self, j: int) -> NDArray[np.bool_]:
-        """Whether the grade from i to j lies clearly below that from j to l, for all i and l.
+        """Whether the grade from i to j is clearly below the one from j to l, for all i and l.
 
-        Pearson's test of two shares, and for several classes the same of two mean classes: the
-        variance is that of both together.
+        Pearson's test of two proportions or, for several classes, of two mean classes: the variance
+        is that of both grades together.
         """
         n1, n2 = self.rows[:j, j, np.newaxis], self.rows[np.newaxis, j, j + 1 :]
         m1, m2 = self.mean[:j, j, np.newaxis], self.mean[np.newaxis, j, j + 1 :]
@@ -138,9 +139,10 @@ class _Segments:
 
 
 def _pairs_won(below: Floats, inside: Floats) -> Floats:
-    """What a grade adds to the mean AUC of all pairs of classes: half of its own pairs, and all
-    pairs of its rows with those of lower classes below it.
-    """  # noqa: D205
+    """Return what a grade adds to the mean AUC of all pairs of classes.
+
+    It adds half of its own pairs, and all pairs of its rows with rows of lower classes below it.
+    """
     totals = below[-1]
     n_classes = len(totals)
     pair = np.triu(np.ones((n_classes, n_classes)), k=1) / np.outer(totals, totals)

@@ -1,4 +1,4 @@
-"""Figures of one period: rows, events, AUC, calibration, and what the baseline says of them."""
+"""Figures of one period: rows, events, AUC, calibration, and their comparison to the baseline."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from treerank.scoring._drift import ScoredTable
 
 Floats = NDArray[np.float64]
-MIN_EVENTS = 10  # of either class, for a slope
+MIN_EVENTS = 10  # minimum number of rows of either class for a slope
 
 
 @dataclass(frozen=True)
 class PeriodFigures:
-    """What is known of one period; None where there are too few labels to say.
+    """Figures of one period; None if there are too few labels.
 
     Attributes
     ----------
@@ -34,11 +34,11 @@ class PeriodFigures:
     rate, rate_limits : float, tuple
         Event rate with Wilson's limits.
     expected_rate : float or None
-        Mean probability that the model gives to the rows with labels.
+        Mean predicted probability of the rows with labels.
     auc, auc_limits : float, tuple
     shift, shift_error : float
-        By how much the log-odds of an event lie above those at the baseline, and the standard
-        error while nothing has changed.
+        How far the log-odds of an event are above those of the baseline, and the standard error
+        while nothing has changed.
     slope, slope_limits : float, tuple
         Calibration slope.
     note : str
@@ -66,15 +66,16 @@ class PeriodFigures:
 
 @dataclass(frozen=True)
 class Baseline:
-    """What later periods are compared with.
+    """The reference for later periods.
 
     Attributes
     ----------
     figures : PeriodFigures
     auc, auc_error : float
     components : tuple of two floats
-        Variance of the placements of non-events and of events: the AUC of a period with m and n of
-        them has the variance ``components[0] / m + components[1] / n`` while nothing changes.
+        Variance of the placements of non-events and of events: while nothing has changed, the AUC
+        of a period with m and n of them has the variance
+        ``components[0] / m + components[1] / n``.
     recalibration : tuple of two floats
         Intercept and slope on the logit scale that fit the probabilities to the baseline.
     rate : float
@@ -91,19 +92,19 @@ class Baseline:
     shift_error: float
 
     def auc_variance(self, figures: PeriodFigures) -> float:
-        """Variance of a period's AUC while nothing has changed."""
+        """Return the variance of a period's AUC while nothing has changed."""
         if figures.auc is None:
             return np.nan
         return sum(c / n for c, n in zip(self.components, figures.effective, strict=True))
 
 
 def measure_baseline(rows: ScoredTable, level: float) -> Baseline:
-    """Measure the rows that later ones are compared with."""
+    """Measure the rows that later periods are compared with."""
     sample = BinarySample(rows.code == 1, rows.score, rows.weight)
     placement = placements(sample)
     spreads = [_variance(placement[rows.code == k], rows.weight[rows.code == k]) for k in (0, 1)]
     effective = _effective(rows.code, rows.weight)
-    # A perfect or a tiny baseline shows no spread: half a pair out of order is the least to allow.
+    # A perfect or tiny baseline shows no spread: allow for at least half a pair out of order.
     least = 0.25 / min(effective)
     components = (max(spreads[0], least), max(spreads[1], least))
     rate = float(np.average(rows.code, weights=rows.weight))
@@ -171,7 +172,7 @@ def _empty(name: str, rows: ScoredTable) -> PeriodFigures:
 
 
 def _slope(rows: ScoredTable, level: float) -> dict[str, object]:
-    """Calibration slope, where both classes have enough rows to speak of one."""
+    """Return the calibration slope, if both classes have enough rows."""
     if rows.probability is None or np.bincount(rows.code, minlength=2).min() < MIN_EVENTS:
         return {}
     p = on_grid(rows.probability)
@@ -181,7 +182,7 @@ def _slope(rows: ScoredTable, level: float) -> dict[str, object]:
 
 
 def _shift(code: NDArray[np.intp], p: Floats, weight: Floats) -> tuple[float, float]:
-    """One Newton step of the log-odds, and its standard error if p is right."""
+    """Return one Newton step of the log-odds, and its standard error if p is correct."""
     information = float(weight @ (p * (1 - p)))
     error = float(np.sqrt(weight**2 @ (p * (1 - p)))) / information
     return float(weight @ (code - p)) / information, error
@@ -193,7 +194,7 @@ def _variance(values: Floats, weight: Floats) -> float:
 
 
 def _effective(code: NDArray[np.intp], weight: Floats) -> tuple[float, float]:
-    """Effective numbers of rows (Kish) of the two classes."""
+    """Return Kish's effective numbers of rows of the two classes."""
     sums, squares = (np.bincount(code, weight**k, minlength=2) for k in (1, 2))
     found = sums**2 / np.maximum(squares, np.finfo(float).tiny)
     return float(found[0]), float(found[1])

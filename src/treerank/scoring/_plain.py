@@ -1,4 +1,4 @@
-"""Results as plain data: what JSON can hold, and nothing that is not a number."""
+"""Results as plain data for JSON, with finite numbers only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def to_plain(value: Any) -> Any:
-    """Turn results into dicts, lists, text and finite numbers; None for what is not known."""
+    """Convert results to dicts, lists, text and finite numbers; None for unknown values."""
     if is_dataclass(value) and not isinstance(value, type):
         return {item.name: to_plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, dict):
@@ -34,17 +34,17 @@ def known(value: float) -> float | None:
 
 
 def format_value(value: float | None, how: str) -> str:
-    """Format a number; a dash for one that is not known."""
+    """Format a number; a dash if it is unknown."""
     return "-" if value is None else format(value, how)
 
 
 def format_p_value(value: float | None) -> str:
-    """Three digits of a p-value, or that it is smaller."""
+    """Format a p-value with three digits, or as smaller than 0.001."""
     return "< 0.001" if value is not None and value < 0.001 else format_value(value, ".3f")
 
 
 def format_table(lines: list[list[str]], left: int = 1) -> list[str]:
-    """Line up the cells of a table; the first columns to the left, the others to the right."""
+    """Align the cells of a table: the first columns to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
         "  ".join(

@@ -1,4 +1,4 @@
-"""Points as steps of the score: the same whole numbers in Python and in a database."""
+"""Points as a step function of the score: the same integers in Python and in a database."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from treerank.scoring._steps import cut_between
 
 Floats = NDArray[np.float64]
 MAX_STEPS = 20_000
-HALVINGS = 120  # of an interval of doubles: until its ends are neighbours
+HALVINGS = 120  # until the ends of any interval are neighbouring doubles
 
 
 def steps_of_strata(scale: Points, calibrator: Calibrator, scores: Floats) -> tuple[Floats, Whole]:
-    """Return cuts of the score and the points on each step, for a model of few scores.
+    """Return the cuts of the score and the points of each step, for a model with few scores.
 
-    Strata of different scores get different points, the nearest whole numbers that do.
+    Strata with different scores get different points, the nearest integers that differ.
     """
     values = np.unique(scores)
     exact = scale.exact(calibrator.decision_function(values))
@@ -28,9 +28,9 @@ def steps_of_strata(scale: Points, calibrator: Calibrator, scores: Floats) -> tu
 def steps_of_range(
     scale: Points, calibrator: Calibrator, low: float, high: float
 ) -> tuple[Floats, Whole]:
-    """Return the cuts at which rounded points change, and the points on each step.
+    """Return the cuts at which rounded points change, and the points of each step.
 
-    A cut is the least double whose points are nearer to the next whole number.
+    A cut is the smallest double whose points are nearer to the next integer.
     """
     sign = -1.0 if scale.reverse else 1.0
 

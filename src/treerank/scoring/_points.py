@@ -1,4 +1,4 @@
-"""Points: log-odds as whole numbers on a scale that people know."""
+"""Points: log-odds as integers on a familiar scale."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from treerank.metrics._calibration import check_probabilities
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
-LARGEST = 10_000_000  # points: a scale beyond it is a mistake
+LARGEST = 10_000_000  # a scale with more points is a mistake
 
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
     """Scale of points: a base score at base odds, and the points that double the odds.
 
-    `points = base_score + pdo * log2(odds / base_odds)`, as whole numbers. Points rise with the
-    score, and the odds are those of the event. With `reverse`, as for credit, where the event is a
-    default, points fall as the score rises, and the odds are those of good to bad.
+    `points = base_score + pdo * log2(odds / base_odds)`, rounded to integers. By default points
+    rise with the score, and the odds are those of the event. With `reverse`, as in credit risk,
+    where the event is a default, points fall as the score rises, and the odds are good to bad.
 
     Parameters
     ----------
@@ -34,6 +34,7 @@ class Points:
     base_odds : float, default=50
         Odds at the base score: 50 is 50 to 1.
     reverse : bool, default=False
+        Whether points fall as the score rises.
 
     Examples
     --------
@@ -56,13 +57,13 @@ class Points:
             value = check_number(name, getattr(self, name), least)
             if value == 0 and least == 0:
                 raise invalid_parameter(name, getattr(self, name), "a number above 0")
-            object.__setattr__(self, name, value)  # as a double, whatever was given
+            object.__setattr__(self, name, value)  # as a double
         if not isinstance(self.reverse, bool | np.bool_):
             raise invalid_parameter("reverse", self.reverse, "True or False")
         object.__setattr__(self, "reverse", bool(self.reverse))
 
     def transform(self, p: ArrayLike) -> Whole:
-        """Return the points of probabilities of the event, as whole numbers."""
+        """Return the points of probabilities of the event, as integers."""
         values = check_probabilities(p)
         if ((values <= 0) | (values >= 1)).any():
             row = int(np.argmax((values <= 0) | (values >= 1)))
@@ -73,26 +74,26 @@ class Points:
         return np.rint(self.exact(logit(values))).astype(np.int64)
 
     def exact(self, log_odds: Any) -> Floats:
-        """Return the points of log-odds of the event before they are rounded."""
+        """Return the points of log-odds of the event before rounding."""
         sign = -1.0 if self.reverse else 1.0
         doublings = (sign * np.asarray(log_odds) - np.log(self.base_odds)) / np.log(2.0)
         return np.asarray(self.base_score + self.pdo * doublings)
 
     def odds(self, points: ArrayLike) -> Any:
-        """Return the odds at some points: of the event, or with `reverse` of good to bad."""
+        """Return the odds at the given points: of the event or, with `reverse`, of good to bad."""
         doublings = (np.asarray(points, dtype=np.float64) - self.base_score) / self.pdo
         return self.base_odds * 2.0**doublings
 
     def probability(self, points: ArrayLike) -> Any:
-        """Return the probability of the event at some points."""
+        """Return the probability of the event at the given points."""
         sign = -1.0 if self.reverse else 1.0
         return expit(sign * np.log(self.odds(points)))
 
 
 def distinct_points(exact: Floats) -> Whole:
-    """Nearest whole numbers to rising ones, all different; equal ones stay equal.
+    """Return the nearest integers in the same order that differ; equal numbers stay equal.
 
-    Isotonic regression of what exceeds the place in the line, rounded, and the place put back.
+    This is isotonic regression of the sorted values minus their ranks, rounded, plus the ranks.
     """
     from sklearn.isotonic import isotonic_regression  # noqa: PLC0415
 
@@ -103,7 +104,7 @@ def distinct_points(exact: Floats) -> Whole:
 
 
 def check_scale(exact: Floats) -> None:
-    """Refuse points that are no sensible whole numbers."""
+    """Raise an error if points are unreasonably large."""
     if np.abs(exact).max(initial=0.0) > LARGEST:
         raise ValueError(
             f"Got a scale that leads to {np.abs(exact).max():,.0f} points; expected at most "

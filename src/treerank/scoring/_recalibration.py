@@ -1,4 +1,4 @@
-"""Probabilities fitted to labels by an intercept and a slope of their log-odds."""
+"""Recalibration of probabilities by an intercept and a slope of their log-odds."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CLIP = 1e-6  # probabilities of 0 and 1 have no logit
 
 
 def on_grid(probability: Floats) -> Floats:
-    """Round to thousandths of a unit of log-odds: rows of equal ones are fitted as one."""
+    """Round log-odds to three decimals, so that rows with equal ones are fitted as one."""
     x = logit(np.clip(probability, CLIP, 1 - CLIP))
     return np.asarray(expit(np.round(x, 3)))
 
 
 def fit_recalibration(rows: LabelledScores | ScoredTable) -> tuple[float, float]:
-    """Intercept and slope that fit the probabilities to the labels; as they are if none does."""
+    """Return intercept and slope that fit the probabilities to the labels; slope 1 if undefined."""
     if rows.probability is None:
         return 0.0, 1.0
     p = on_grid(rows.probability)
@@ -38,7 +38,7 @@ def fit_recalibration(rows: LabelledScores | ScoredTable) -> tuple[float, float]
 def recalibrated(
     probability: Floats | None, recalibration: tuple[float, float], rate: float, n_rows: int
 ) -> Floats:
-    """Probability of an event after recalibration; the plain rate for models that give none."""
+    """Return recalibrated probabilities; the plain event rate for models without any."""
     if probability is None:
         return np.full(n_rows, rate)
     x = logit(np.clip(probability, CLIP, 1 - CLIP))

@@ -1,4 +1,4 @@
-"""Rows with labels as a model sees them: classes, weights, scores, probabilities."""
+"""Rows with labels and a model's predictions: classes, weights, scores, probabilities."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class LabelledScores:
     Attributes
     ----------
     code : array of shape (n_rows,)
-        Class numbers, worst class first.
+        Class indices, worst class first.
     weight, score : array of shape (n_rows,)
     probability : array of shape (n_rows,) or None
-        Of the higher of two classes.
+        Probability of the higher of two classes.
     """
 
     code: NDArray[np.intp]
@@ -43,7 +43,7 @@ class LabelledScores:
 
 
 def check_two_classes(model: FittedClassifier, owner: str) -> None:
-    """Refuse models that do not rank two classes."""
+    """Raise an error for models that do not rank two classes."""
     check_is_fitted(model)
     classes = getattr(model, "classes_", ())
     if len(classes) != 2:
@@ -54,7 +54,7 @@ def check_two_classes(model: FittedClassifier, owner: str) -> None:
 
 
 def score_rows(model: FittedClassifier, X: TableLike) -> tuple[Floats, Floats | None]:
-    """Score of each row, and the probability of the higher of two classes."""
+    """Return the score of each row, and the probability of the higher of two classes."""
     rows = bin_once(model, X)
     score = ranking_scores(model, rows)
     if len(model.classes_) != 2:
@@ -66,7 +66,7 @@ def score_rows(model: FittedClassifier, X: TableLike) -> tuple[Floats, Floats | 
 def read_rows(
     model: FittedClassifier, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> LabelledScores:
-    """Check labels and weights, and score the rows; all are kept, those without weight too."""
+    """Check labels and weights, and score the rows; rows of zero weight are kept."""
     check_is_fitted(model)
     classes = np.asarray(model.classes_)
     code = class_codes(check_known_labels(y, classes), classes)

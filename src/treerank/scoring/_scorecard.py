@@ -30,31 +30,33 @@ Floats = NDArray[np.float64]
 
 
 class Scorecard(RankingModel):
-    """Give a model what a decision needs: grades, points and calibrated probabilities.
+    """Add grades, points and calibrated probabilities to a model.
 
-    The model is fitted to all rows; grades, points and calibration come from scores of rows by
-    models that have not learned from them: out of bag for a forest with ``oob_score=True``, else
-    by cross-validation. With ``cv="prefit"`` the model is fitted already, and `fit` takes rows
-    that it has not seen. None of this changes the ranking: `score_samples` and the AUC are those
-    of the model.
+    The model is fitted to all rows. Grades, points and calibration are fitted to scores of rows by
+    models that have not seen them: by out-of-bag trees for a forest of bootstrap samples, otherwise
+    by cross-validation. A forest without ``oob_score=True`` is grown once more for this if it has
+    at least 50 trees, and is cross-validated if it has fewer. With ``cv="prefit"`` the model is
+    already fitted, and `fit` takes rows that it has not seen. The ranking does not change:
+    `score_samples` and the AUC are those of the model.
 
     Parameters
     ----------
     estimator : estimator
-        A model of this library, or any classifier of two classes.
+        A model of this library, or any binary classifier.
     grades : int, Grades or None, default=7
-        Largest number of grades, or how to choose them.
+        Maximum number of grades, or the way to choose them.
     points : Points or None, default=None
-        Scale of points; two classes only. Strata of a tree that differ in score differ in points;
-        of other models, scores beyond those of the held-out rows have the points of the last.
+        Scale of points; two classes only. Strata of a tree with different scores get different
+        points. For other models, scores beyond those of the held-out rows get the points of the
+        last of them.
     calibration : {"auto", "beta", "sigmoid", "isotonic"} or None, default="auto"
         How probabilities are calibrated; see :class:`Calibrator`. "auto" is "beta" for two classes
         and None for more.
     population_rate : float or None, default=None
-        Event rate of the population that the probabilities and points are for, where the rows have
-        another.
+        Event rate of the population that the probabilities and points are for, if it differs from
+        that of the rows.
     cv : int, splitter or "prefit", default=5
-        Folds, for models without out-of-bag scores.
+        Folds, for models without out-of-bag scores; "prefit" for a fitted `estimator`.
 
     Attributes
     ----------
@@ -63,10 +65,10 @@ class Scorecard(RankingModel):
     grades_ : Grades or None
     calibrator_ : Calibrator or None
     point_cuts_, point_values_ : arrays
-        Scores at which the points change, rising, and the points from each on.
+        Scores at which the points change, ascending, and the points of each step.
     classes_ : array
     held_out_ : str
-        Where the scores came from.
+        Description of the rows that the scores came from.
 
     Examples
     --------
@@ -143,18 +145,18 @@ class Scorecard(RankingModel):
         sample_weight: ArrayLike | None = None,
         held_out: str = "rows given",
     ) -> Self:
-        """Fit grades, calibration and points of a fitted model to scores that are there already.
+        """Fit grades, calibration and points of a fitted model to given scores.
 
         Parameters
         ----------
         model : estimator
-            Fitted.
+            A fitted model.
         s : array-like of shape (n_samples,)
-            Scores of rows that the model has not learned from; NaN where there is none.
+            Scores of rows that the model was not trained on; NaN if a row has none.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         held_out : str, default="rows given"
-            Where the scores come from, in words.
+            Description of the rows that the scores come from.
 
         Returns
         -------
@@ -185,7 +187,7 @@ class Scorecard(RankingModel):
         return self
 
     def _checked(self) -> tuple[Grades | None, str | None]:
-        """Check the parameters; grades yet to be fitted, and the method of calibration."""
+        """Check the parameters; return unfitted grades and the method of calibration."""
         if isinstance(self.cv, str) and self.cv != "prefit":
             raise invalid_parameter("cv", self.cv, "an integer >= 2, a splitter or 'prefit'")
         check_population_rate(self.population_rate)
@@ -233,11 +235,11 @@ class Scorecard(RankingModel):
 
     @property
     def n_features_in_(self) -> int:  # type: ignore[override]
-        """Number of columns that the model was fitted to."""
+        """Number of columns that the model was fitted on."""
         return int(self.estimator_.n_features_in_)
 
     def __getattr__(self, name: str) -> Any:
-        # There only where the model has names, as scikit-learn expects.
+        # Only present if the model has names, as scikit-learn expects.
         if name == "feature_names_in_" and "estimator_" in self.__dict__:
             return self.estimator_.feature_names_in_
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -246,19 +248,19 @@ class Scorecard(RankingModel):
         return "estimator_" in self.__dict__
 
     def score_samples(self, X: TableLike) -> Floats:
-        """Return the ranking score of each row, that of the model."""
+        """Return the ranking score of each row, which is that of the model."""
         check_is_fitted(self)
         return ranking_scores(self.estimator_, X)
 
     def predict_proba(self, X: TableLike) -> Floats:
-        """Return the class probabilities of each row: calibrated, or else the model's."""
+        """Return the class probabilities of each row: calibrated, or else those of the model."""
         check_is_fitted(self)
         if self.calibrator_ is None:
             return np.asarray(self.estimator_.predict_proba(X))
         return self.probabilities_of(self.score_samples(X))
 
     def probabilities_of(self, scores: ArrayLike) -> Floats:
-        """Return the calibrated class probabilities of scores of the model."""
+        """Return the calibrated class probabilities for scores of the model."""
         calibrator = self._has("calibrator_", "probabilities", "calibration")
         log_odds = calibrator.decision_function(scores)
         return np.column_stack([1 / (1 + np.exp(log_odds)), 1 / (1 + np.exp(-log_odds))])
@@ -276,7 +278,7 @@ class Scorecard(RankingModel):
         return self.points_of(self.score_samples(X))
 
     def points_of(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the points of scores of the model."""
+        """Return the points for scores of the model."""
         values = self._has("point_values_", "points")
         return np.asarray(values[step_of(self.point_cuts_, scores)])
 
@@ -315,12 +317,12 @@ class Scorecard(RankingModel):
         return table
 
     def _grade_points(self, low: Floats, high: Floats) -> tuple[Any, Any]:
-        """Least and most points in each grade."""
+        """Return the lowest and the highest points in each grade."""
         first = step_of(self.point_cuts_, low)
-        # The last score below the next grade.
+        # The highest score below the next grade.
         last = step_of(self.point_cuts_, np.nextafter(high, -np.inf))
         strata = strata_scores(self.estimator_)
-        if strata is not None:  # steps between strata of other grades count for nothing
+        if strata is not None:  # only the scores of strata occur
             first = step_of(self.point_cuts_, strata[np.searchsorted(strata, low)])
             last = step_of(self.point_cuts_, strata[np.searchsorted(strata, high) - 1])
         points = np.sort([self.point_values_[first], self.point_values_[last]], axis=0)
@@ -342,7 +344,7 @@ class Scorecard(RankingModel):
         return table
 
     def rules(self) -> list[str]:
-        """Say in words which rows have each grade, best first; for one tree."""
+        """Return a description of the rows in each grade, best first; for single trees only."""
         grades = self._has("grades_", "grades")
         partition = partition_of(self.estimator_)
         grade = grades.apply(partition.scores)
@@ -357,7 +359,7 @@ class Scorecard(RankingModel):
 
 
 def unwrap(model: FittedClassifier) -> tuple[Any, Scorecard | None]:
-    """Return the model that ranks, and the scorecard around it where there is one."""
+    """Return the model that ranks, and the scorecard around it, if any."""
     if not isinstance(model, Scorecard):
         return model, None
     check_is_fitted(model)

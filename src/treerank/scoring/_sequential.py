@@ -1,21 +1,21 @@
-"""Tests that may be looked at as often as one likes, and stay within their level.
+"""Sequential tests that keep their level however often they are looked at.
 
-A test that is made each month at 5 % gives a false alarm within two years more likely than not. An
-*e-process* E starts at 1 and has no upward drift while nothing is wrong, so that it ever reaches
-1 / alpha with a probability of at most alpha (Ville's inequality), however often it is looked at.
+A test that is repeated each month at 5 % more likely than not gives a false alarm within two years.
+An *e-process* E starts at 1 and has no upward drift while nothing is wrong, so the probability that
+it ever reaches 1 / alpha is at most alpha (Ville's inequality), however often it is looked at.
 
-The difference D between new rows and a baseline, estimated anew with all rows so far, has
+The difference D between new rows and a baseline, re-estimated with all rows so far, has
 independent increments on the scale of its information J = 1 / var(D): B = J D is a Brownian motion
-in the time J, though all differences share the baseline. Averaged over the size of the change by a
+in time J, although all differences share the baseline. Averaged over the size of the change by a
 normal distribution of variance 1 / rho (Robbins 1970), its likelihood ratio is::
 
     E = sqrt(rho / (J + rho)) exp(B^2 / (2 (J + rho)))
 
-for a change either way. For a change upwards, over the positive half of the normal distribution, it
-is 2 Phi(B / sqrt(J + rho)) times as much (Howard et al. 2021).
+for a change in either direction. For an upward change, averaged over the positive half of the
+normal distribution, it is 2 Phi(B / sqrt(J + rho)) times as large (Howard et al. 2021).
 
-A change may begin in any period, and what came before it would dilute it. Therefore such a process
-is begun in each period k, with the share 1 / (k (k + 1)) of the level; these shares add up to 1.
+A change may begin in any period, and earlier periods would dilute it. Therefore such a process is
+started in each period k, with the share 1 / (k (k + 1)) of the level; these shares add up to 1.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from scipy.special import log_ndtr
 from scipy.stats import chi2
 
 Floats = NDArray[np.float64]
-# The average over sizes of a change is tuned for this many first periods of information.
+# The average over sizes of a change is tuned to the information of this many first periods.
 TUNED_PERIODS = 6
-# J / rho at which the boundary is tightest for levels about 5 %.
+# J / rho at which the boundary is tightest for levels of about 5 %.
 TIGHTEST = 8.0
 
 
 def log_evidence(
     estimate: Floats, variance: Floats, baseline_variance: float, *, one_sided: bool
 ) -> Floats:
-    """Log of the evidence after each period that something has changed, in whichever period.
+    """Return the log of the evidence, after each period, that something changed in some period.
 
-    It ever reaches log(1 / alpha) with a probability of at most alpha while nothing has; for the
-    parameters see `log_e_process`.
+    While nothing has changed, it ever reaches log(1 / alpha) with a probability of at most alpha.
+    See `log_e_process` for the parameters.
     """
     found = np.full(len(estimate), -np.inf)
     for k in range(len(estimate)):
@@ -50,18 +50,18 @@ def log_evidence(
 def log_e_process(
     estimate: Floats, variance: Floats, baseline_variance: float, *, one_sided: bool
 ) -> Floats:
-    """Log of the e-process that starts with the first period, after each period.
+    """Return the log of the e-process that starts with the first period, after each period.
 
     Parameters
     ----------
     estimate : array of shape (n_periods,)
-        Difference of each period from the baseline; NaN where a period says nothing.
+        Difference of each period from the baseline; NaN if a period has no information.
     variance : array of shape (n_periods,)
-        Its variance while nothing is wrong, without that of the baseline.
+        Its variance while nothing has changed, without that of the baseline.
     baseline_variance : float
         Variance that all differences share.
     one_sided : bool
-        Look for changes upwards alone.
+        Whether to look for upward changes only.
     """
     known = np.isfinite(estimate) & np.isfinite(variance) & (variance > 0)
     if not known.any():
@@ -69,7 +69,7 @@ def log_e_process(
     precision = np.where(known, 1.0 / np.where(known, variance, 1.0), 0.0)
     total = np.cumsum(precision)
     sums = np.cumsum(np.where(known, estimate, 0.0) * precision)
-    # What the first period that says something holds sets the scale: it must not follow the data.
+    # The first period with information sets the scale, which must not be adapted to the data.
     first = variance[np.argmax(known)]
     rho = 1.0 / (baseline_variance + first / TUNED_PERIODS) / TIGHTEST
     begun = total > 0
@@ -84,15 +84,15 @@ def log_e_process(
 
 
 def spent_level(n_periods: int, alpha: float) -> Floats:
-    """Share of a level that each look may spend: they add up to it, however many there are."""
+    """Return the part of a level that each look may spend; all parts add up to at most `alpha`."""
     looks = np.arange(1, n_periods + 1)
     return np.asarray(alpha * 6 / (np.pi * looks) ** 2)
 
 
 def shift_p_value(expected: Floats, actual: Floats, effective: tuple[float, float]) -> float:
-    """p-value of two distributions over the same bins being one, by the chi-squared test.
+    """Return the p-value of the chi-squared test that two samples have the same distribution.
 
-    `effective` are the numbers of rows that the two hold; weights are sums of them.
+    `expected` and `actual` are their weights by bin, `effective` their effective numbers of rows.
     """
     n, m = effective
     e, a = expected / expected.sum() * n, actual / actual.sum() * m

@@ -1,4 +1,4 @@
-"""Functions of a score that rise in steps: grades and points, in Python and in SQL alike."""
+"""Step functions of a score: grades and points, the same in Python and in SQL."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ Floats = NDArray[np.float64]
 
 
 def cut_between(low: Floats, high: Floats) -> Floats:
-    """Scores that part neighbours: above the lower one, at most the higher one."""
+    """Return scores that separate neighbours: above the lower one, at most the higher one."""
     middle = low / 2 + high / 2
     return np.asarray(np.where(middle > low, middle, high))
 
 
 def step_of(cuts: Floats, scores: ArrayLike) -> NDArray[np.intp]:
-    """Number of the step on which each score stands: how many cuts it reaches."""
+    """Return the index of the step of each score: how many cuts it reaches."""
     return np.searchsorted(cuts, np.asarray(scores, dtype=np.float64), side="right")
 
 
 def candidate_cuts(scores: Floats, weight: Floats, n_ranges: int) -> Floats:
-    """Cuts between different scores: at most this many ranges, of about equal weight."""
+    """Return cuts between distinct scores, for at most `n_ranges` ranges of about equal weight."""
     values, place = np.unique(scores, return_inverse=True)
     cuts = cut_between(values[:-1], values[1:])
     if len(values) <= n_ranges:
@@ -33,7 +33,7 @@ def candidate_cuts(scores: Floats, weight: Floats, n_ranges: int) -> Floats:
 def class_counts(
     step: NDArray[np.intp], code: NDArray[np.intp], weight: Floats, n_steps: int, n_classes: int
 ) -> Floats:
-    """Weight of each class on each step."""
+    """Return the weight of each class on each step."""
     size = n_steps * n_classes
     counts = np.bincount(step * n_classes + code, weights=weight, minlength=size)
     return counts.astype(np.float64).reshape(n_steps, n_classes)

@@ -1,4 +1,4 @@
-"""validate: how optimistic a model's own figures are, and how much its predictions move."""
+"""validate: how optimistic a model's apparent measures are, and how stable its predictions are."""
 
 from __future__ import annotations
 
@@ -30,36 +30,36 @@ from treerank.scoring._held_out import held_out_scores
 
 Floats = NDArray[np.float64]
 N_FOLDS = 10
-LEFT_OUT = 0.632  # share of the rows that a bootstrap sample holds: 1 - 1 / e
+LEFT_OUT = 0.632  # expected share of the rows in a bootstrap sample: 1 - 1 / e
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What :func:`validate` has found; printed, it is the table of optimism.
+    """Result of :func:`validate`; it prints as a table of optimism.
 
     Attributes
     ----------
     names : list of str
-        Measures: AUC, Brier score and calibration slope; for a model without probabilities the
-        AUC alone, beyond two classes the VUS.
+        Measures: AUC, Brier score and calibration slope; only the AUC for a model without
+        probabilities, and the VUS for more than two classes.
     apparent : array of shape (n_measures,)
-        On the rows that the model was fitted to.
+        Measures on the rows that the model was fitted to.
     training, test, out_of_bag : arrays of shape (n_boot, n_measures)
-        Of the model of each bootstrap sample: on the sample, on all rows, and on the rows that
-        are not in the sample.
+        Measures of the model of each bootstrap sample: on the sample, on all rows, and on the rows
+        that are not in the sample.
     optimism, corrected : arrays of shape (n_measures,)
-        Harrell's: the mean of training less test, and what is left of the apparent measure.
+        Harrell's: the mean of training minus test, and the apparent measures minus this optimism.
     corrected_632plus : array of shape (n_measures,)
         Efron and Tibshirani's .632+ estimate.
     prediction : array of shape (n_samples,)
-        What the model itself predicts of each row: the probability of the event, or the score.
+        Prediction of the model itself for each row: the probability of the event, or the score.
     predictions : array of shape (n_boot, n_samples)
-        What the models of the bootstrap samples predict.
+        Predictions of the models of the bootstrap samples.
     is_probability : bool
         Whether predictions are probabilities.
     held_out : array of shape (n_measures,)
-        On held-out folds, or out of bag for a forest: a check, and the better guide for models
-        that memorise their rows, whose optimism the bootstrap underestimates.
+        Measures on held-out folds, or out of bag for a forest: a check, and the better guide for
+        models that memorise their rows, whose optimism the bootstrap underestimates.
     """
 
     names: list[str]
@@ -85,12 +85,12 @@ class Validation:
 
     @property
     def corrected(self) -> Floats:
-        """The apparent measures less their optimism."""
+        """The apparent measures minus their optimism."""
         return np.asarray(self.apparent - self.optimism)
 
     @property
     def corrected_632plus(self) -> Floats:
-        """The .632+ estimates: between apparent and out of bag, nearer the latter if overfitted."""
+        """The .632+ estimates: between apparent and out of bag, near the latter if overfitted."""
         out, none = np.nanmean(self.out_of_bag, axis=0), self.no_information
         room = self.apparent - none
         lost = np.divide(self.apparent - out, room, out=np.zeros_like(room), where=room != 0)
@@ -105,7 +105,7 @@ class Validation:
         return np.asarray(np.mean(np.abs(self.predictions - self.prediction), axis=0))
 
     def limits(self, level: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the limits between which most bootstrap predictions of each row lie."""
+        """Return limits that contain a share `level` of the bootstrap predictions of each row."""
         tail = (1 - check_level(level)) / 2
         lower, upper = np.quantile(self.predictions, [tail, 1 - tail], axis=0)
         return lower, upper
@@ -133,7 +133,7 @@ class Validation:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the table of optimism as a data frame, one row a measure.
+        """Return the table of optimism as a data frame, one row per measure.
 
         Parameters
         ----------
@@ -168,30 +168,31 @@ def validate(
     n_jobs: int | None = None,
     random_state: RandomStateLike = 0,
 ) -> Validation:
-    """Estimate how optimistic a model's own figures are, and how much its predictions would move.
+    """Estimate the optimism of a model's apparent measures, and the stability of its predictions.
 
-    The whole procedure, tuning and all, is repeated on bootstrap samples. How much better each
-    model looks on its own sample than on all rows is its optimism; its mean is subtracted from
-    the model's own figures [1]_ [2]_. The .632+ estimate [3]_ weighs those figures against rows
-    outside the samples. The same models show how unstable the prediction of each row is [4]_.
+    The whole procedure, including any tuning, is repeated on bootstrap samples. The optimism of
+    each model is how much better it looks on its own sample than on all rows; the mean optimism is
+    subtracted from the apparent measures [1]_ [2]_. The .632+ estimate [3]_ weighs the apparent
+    measures against those on rows outside the samples. The same models show how unstable the
+    prediction of each row is [4]_.
 
-    Both corrections were made for regressions. For a model that memorises its rows, as a deep
-    tree or a forest does, they are still too optimistic; held-out figures are given beside them.
+    Both corrections were developed for regression models. For a model that memorises its rows, as a
+    deep tree or a forest does, they are still too optimistic; held-out measures are given as well.
 
     Parameters
     ----------
     estimator : estimator
-        The procedure, yet to be fitted: a model of this library, any classifier of two classes, or
-        a search over its parameters. Copies of a row stay in the same inner fold: models of
-        this library take them as weights, and a search with ``cv`` as a number gets folds that
-        keep them together; other procedures get repeated rows.
+        The procedure, not yet fitted: a model of this library, any binary classifier, or a search
+        over its parameters. Copies of a row stay in the same inner fold: models of this library
+        take them as weights, and a search whose ``cv`` is a number gets folds that keep them
+        together; other procedures get repeated rows.
     X : array-like or data frame of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), optional
     n_boot : int, default=200
         Number of bootstrap samples.
     n_jobs : int, optional
-        Threads; each fits to samples of its own. -1 for all cores.
+        Number of threads, each of which fits to different samples; -1 for all cores.
     random_state : int, default=0
         Seed of the samples. The result does not depend on `n_jobs`.
 
@@ -245,18 +246,18 @@ def validate(
 
 
 def _held_out(model: FittedClassifier, rows: Rows, has_probability: bool) -> Floats:
-    """Measures on rows that models have not learned from."""
+    """Return the measures on rows that the models were not fitted to."""
     found = held_out_scores(model, rows.X, rows.labels, rows.weight, N_FOLDS)
     known = np.isfinite(found.score)
     weight = np.where(known, 1.0 if rows.weight is None else rows.weight, 0.0)
-    if has_probability and found.probability is None:  # of a consensus of ranks, out of bag
+    if has_probability and found.probability is None:  # out-of-bag ranks of a consensus
         only = measures(rows, Predictions(found.score, None), weight)
         return np.append(only, [np.nan, np.nan])
     return measures(rows, Predictions(found.score, found.probability), weight)
 
 
 def _fit(estimator: Any, X: TableLike, y: ArrayLike, weight: Floats | None) -> tuple[Any, Rows]:
-    """Fit to all rows, which also says what the classes are and in which order."""
+    """Fit to all rows, which also determines the classes and their order."""
     first = Rows(X, np.asarray(y), np.array([]), np.array([], dtype=np.intp), weight)
     model = fit_procedure(clone(estimator), first)
     check_is_fitted(model)

@@ -1,4 +1,4 @@
-"""Champion and challenger: what would change if one model took the place of another."""
+"""Champion and challenger: what would change if one model replaced another."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
 
 @dataclass(frozen=True)
 class SwapSet:
-    """Rows that two models flag, or one of them, or none.
+    """Rows that are flagged by both models, by one of them, or by neither.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class SwapSet:
 
 @dataclass(frozen=True)
 class NetBenefit:
-    """Net benefit per row of acting on probabilities from `threshold` on, for both models.
+    """Net benefit per row of acting on probabilities of at least `threshold`, for both models.
 
     `difference` is the challenger's minus the champion's, with its limits.
     """
@@ -59,7 +59,7 @@ class NetBenefit:
 
 @dataclass(frozen=True)
 class Challenge:
-    """What :func:`challenge` has found; printed, it is a report of a few lines.
+    """Result of :func:`challenge`; it prints as a report of a few lines.
 
     Attributes
     ----------
@@ -69,13 +69,13 @@ class Challenge:
     auc : AucComparison
         Challenger against champion on the same rows (DeLong's paired test).
     brier : tuple of two floats or None
-        Of champion and challenger, where both give probabilities.
+        Brier scores of champion and challenger, if both give probabilities.
     share : float
         Share of the rows that each model flags.
     swap_sets : list of SwapSet
     swap_difference, swap_limits, swap_p_value : float, tuple, float, or None
-        Event rate of the rows swapped in minus that of the rows swapped out. None if there are none
-        of either.
+        Event rate of the rows swapped in minus that of the rows swapped out. None if either set is
+        empty.
     found : tuple of two floats
         Share of the events that champion and challenger flag.
     net_benefit : list of NetBenefit
@@ -98,7 +98,7 @@ class Challenge:
     level: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for what is not known."""
+        """Return plain data for JSON; None for unknown values."""
         found: dict[str, Any] = to_plain(self)
         return found
 
@@ -167,29 +167,29 @@ def challenge(
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Challenge:
-    """Compare a model that is to take the place of another, on rows that neither has seen.
+    """Compare a model with the one that it may replace, on rows that neither has seen.
 
-    The AUCs are compared by DeLong's paired test. The *swap sets* say what would change: with the
-    same share of rows flagged, which rows go out and which come in, and how many events are among
-    them. Where both models give probabilities, their net benefit is compared at several thresholds:
-    the events found minus the false alarms, at the price that the threshold puts on them.
+    The AUCs are compared by DeLong's paired test. The *swap sets* show what would change: with the
+    same share of rows flagged, which rows are swapped out and in, and how many events are among
+    them. If both models give probabilities, their net benefit is compared at several thresholds:
+    the events found minus the false alarms, weighted by the odds of the threshold.
 
-    Rows with equal scores across the cut share the remaining places, so that both models flag just
-    the same share: with few strata the counts are then not whole.
+    Rows with equal scores across the cut share the remaining places, so that both models flag
+    exactly the same share; with few strata the counts are therefore not integers.
 
     Parameters
     ----------
     champion, challenger : fitted estimators
-        Of this library, or classifiers of two classes, the same classes.
+        Models of this library, or binary classifiers, with the same classes.
     X : array-like or data frame of shape (n_samples, n_features)
         Rows that neither has been fitted to.
     y : array-like of shape (n_samples,)
     X_challenger : array-like or data frame, optional
-        The same rows as the challenger takes them, if it takes other columns.
+        The same rows with the columns of the challenger, if they differ.
     share : float, default=0.1
-        Share of the rows that is flagged, the highest scores.
+        Share of the rows that are flagged, those with the highest scores.
     thresholds : array-like, optional
-        Threshold probabilities of the net benefit; by default 0.05, 0.1, 0.2, 0.3 and 0.5.
+        Threshold probabilities for the net benefit; by default 0.05, 0.1, 0.2, 0.3 and 0.5.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights, as in :func:`treerank.metrics.auc_interval`.
     level : float, default=0.95
@@ -241,7 +241,7 @@ def _check_thresholds(thresholds: Any) -> Floats:
 def compare_scores(
     rows: list[LabelledScores], names: list[str], share: float, at: Floats, level: float
 ) -> Challenge:
-    """Compare two models on rows that are scored already."""
+    """Compare two models on rows that have been scored."""
     code, weight = rows[0].code, rows[0].weight
     if len(np.unique(code)) < 2:
         raise ValueError(
@@ -281,12 +281,12 @@ def compare_scores(
 
 
 def _kish(weight: Floats) -> float:
-    """Effective number of rows that a unit of weight stands for."""
+    """Return Kish's effective number of rows per unit of weight."""
     return float(weight.sum() / (weight @ weight))
 
 
 def _flags(score: Floats, weight: Floats, share: float) -> Floats:
-    """How much of each row is flagged: ties across the cut share the remaining places."""
+    """Return how much of each row is flagged: ties across the cut share the remaining places."""
     values, place = np.unique(-score, return_inverse=True)
     at = np.bincount(place, weight, len(values))
     before = np.cumsum(at) - at
@@ -319,7 +319,7 @@ def _swap_sets(
 def _swap_test(
     inside: SwapSet, outside: SwapSet, per_weight: float, level: float
 ) -> tuple[float | None, Limits | None, float | None]:
-    """Difference of two event rates, with Newcombe's limits and the pooled z test."""
+    """Return the difference of two event rates, Newcombe's limits and the pooled z test."""
     if inside.rate is None or outside.rate is None:
         return None, None, None
     assert inside.rate_limits is not None
@@ -342,7 +342,7 @@ def _net_benefit(
     weight: Floats,
     level: float,
 ) -> NetBenefit:
-    """Net benefit of both models; that of a row is 1, minus the odds, or 0."""
+    """Return the net benefit of both models: 1 per flagged event, minus the odds per non-event."""
     worth = np.where(code == 1, 1.0, -threshold / (1 - threshold))
     by_row = [worth * (part >= threshold) for part in p]
     share = weight / weight.sum()

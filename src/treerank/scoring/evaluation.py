@@ -1,4 +1,4 @@
-"""How good a model is on rows with labels: its measures, with intervals, in one object."""
+"""Evaluation of a model on rows with labels: all measures, with intervals, in one object."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MAX_BANDS = 10
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How well a model ranks some rows; made by :func:`evaluate`.
+    """How well a model ranks some rows; created by :func:`evaluate`.
 
-    Printed, it is a list of measures and the gains table.
+    It prints as a list of measures and the gains table.
 
     Attributes
     ----------
@@ -41,27 +41,27 @@ class Evaluation:
     rows : list of float
         Weight of each class.
     metric : str
-        "AUC", or "VUS" beyond two classes.
+        "AUC", or "VUS" for more than two classes.
     value, lower, upper : float
         The metric with its confidence limits.
     level : float
     local_auc, local_rate : float or None
-        AUC of the top of the ranking, and the share of rows that this is. Two classes only, as
-        all that follows but `pairs`.
+        AUC of the top of the ranking, and the share of rows in the top. Two classes only, like all
+        following attributes except `pairs`.
     local_auc_limits : tuple of two floats or None
     top : dict or None
         "precision", "recall" and "lift" of that top, each with its confidence limits.
     ks, gini : float or None
     brier : float or None
-        None for a model without probabilities; so are slope and intercept.
+        None for a model without probabilities, like slope and intercept.
     slope, intercept : float or None
-        Calibration slope (1 is right) and calibration in the large, the intercept at slope 1 (0
-        is right). No slope where all probabilities are equal or separate the classes.
+        Calibration slope (ideally 1) and calibration in the large, the intercept at slope 1
+        (ideally 0). There is no slope if all probabilities are equal or separate the classes.
     slope_limits, intercept_limits : tuple of two floats or None
     gains : dict of arrays or None
-        Ten bands of the ranking: the columns of :func:`treerank.metrics.gains_table`.
+        Up to ten bands of the ranking: the columns of :func:`treerank.metrics.gains_table`.
     pairs : list of dict or None
-        Beyond two classes: AUC of each pair of classes.
+        For more than two classes: AUC of each pair of classes.
     """
 
     classes: list[Any]
@@ -86,7 +86,7 @@ class Evaluation:
     pairs: list[dict[str, Any]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for what is not known."""
+        """Return plain data for JSON; None for unknown values."""
         found: dict[str, Any] = to_plain(self)
         return found
 
@@ -167,20 +167,20 @@ def evaluate(
     rate: float = 0.1,
     level: float = 0.95,
 ) -> Evaluation:
-    """Measure how well a model ranks rows that it has not been fitted to.
+    """Measure how well a model ranks rows that it was not fitted to.
 
-    AUC with DeLong's interval; local AUC, precision, recall and lift of the top with intervals; KS,
-    Gini, Brier score, calibration slope and intercept with intervals, and gains; beyond two classes
-    VUS with its interval and the AUC of each pair.
+    For two classes: AUC with DeLong's interval; local AUC, precision, recall and lift of the top,
+    with intervals; KS, Gini and Brier score; calibration slope and intercept, with intervals; and
+    the gains table. For more classes: VUS with its interval, and the AUC of each pair.
 
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or any classifier with scores of two classes.
+        A model of this library, or any binary classifier with scores.
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows that the model has not been fitted to.
+        Rows that the model was not fitted to.
     y : array-like of shape (n_samples,)
-        Their labels; every class of the model must be there.
+        Their labels, including every class of the model.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights, as in :func:`treerank.metrics.auc_interval`.
     rate : float, default=0.1
@@ -250,7 +250,7 @@ def _two_classes(rows: LabelledScores, rate: float, level: float) -> dict[str, A
 
 
 def _calibration(rows: LabelledScores, level: float) -> dict[str, Any]:
-    """Brier score, slope and intercept of a model with probabilities."""
+    """Return Brier score, slope and intercept of a model with probabilities."""
     p, weight = rows.probability, rows.weight
     if p is None:
         return {}

@@ -1,4 +1,4 @@
-"""Groups: whether a model ranks some people worse than others, or places them lower."""
+"""Groups: whether a model ranks some groups of rows worse than others, or places them lower."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MISSING = "(missing)"
 
 @dataclass(frozen=True)
 class GroupFigures:
-    """One group; None where it has too few rows to say.
+    """Figures of one group; None if it has too few rows.
 
     Attributes
     ----------
@@ -36,17 +36,17 @@ class GroupFigures:
     rate, rate_limits : float, tuple
         Event rate.
     mean_probability : float or None
-        What the model expects.
+        Mean predicted probability.
     auc, auc_limits : float, tuple
         AUC within the group.
     difference, difference_limits : float, tuple
-        That AUC minus the one within all other groups.
+        That AUC minus the AUC within all other groups.
     p_value, p_adjusted : float
-        Of no difference; adjusted for all groups by Holm's method.
+        Test of no difference; adjusted for all groups by Holm's method.
     cross_gap, cross_gap_limits : float, tuple
-        Chance that an event of the group is ranked above a non-event of the others, minus the
-        chance that an event of the others is ranked above a non-event of the group. Below 0 the
-        group's events go unseen, or its non-events are taken for events, more often.
+        Probability that an event of the group is ranked above a non-event of the others, minus the
+        probability that an event of the others is ranked above a non-event of the group. Below 0,
+        the group's events are missed, or its non-events taken for events, more often.
     cross_p_value, cross_p_adjusted : float
     flagged, flagged_limits, tpr, tpr_limits, fpr, fpr_limits
         Share of the rows, of the events and of the non-events at or above the threshold, if one
@@ -81,17 +81,17 @@ class GroupFigures:
 
 @dataclass(frozen=True)
 class GroupComparison:
-    """What :func:`evaluate_groups` has found; printed, it is a table.
+    """Result of :func:`evaluate_groups`; it prints as a table.
 
     Attributes
     ----------
     groups : list of GroupFigures
-        The largest first.
+        Largest group first.
     cross_auc : list of lists
-        Entry [i][j]: chance that an event of group i is ranked above a non-event of group j, with
-        its limits as (auc, lower, upper); None where there is no such pair.
+        Entry [i][j] is the probability that an event of group i is ranked above a non-event of
+        group j, with its limits, as (auc, lower, upper); None if there is no such pair.
     curves : dict
-        ROC curve of each group that has both classes: (fpr, tpr).
+        ROC curve (fpr, tpr) of each group that has both classes.
     threshold : float or None
     level : float
     """
@@ -103,7 +103,7 @@ class GroupComparison:
     level: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for what is not known."""
+        """Return plain data for JSON; None for unknown values."""
         found: dict[str, Any] = to_plain(self)
         return found
 
@@ -141,24 +141,24 @@ def evaluate_groups(
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
 ) -> GroupComparison:
-    """Measure a model of two classes in each group of the rows, and compare the groups.
+    """Measure a binary model in each group of rows, and compare the groups.
 
-    For each group: event rate, AUC and ROC curve, with intervals; the AUC within the group against
-    that within all others; and *cross-group* AUCs, the events of one group against the non-events
-    of another, for a model may rank well within each group and yet place all of one below the other
-    [1]_. p-values are adjusted for the number of groups by Holm's method.
+    For each group: event rate and AUC, with intervals, and ROC curve; the AUC within the group
+    against that within all others; and *cross-group* AUCs, of the events of one group against the
+    non-events of another, because a model may rank well within each group and yet place one group
+    below the other [1]_. p-values are adjusted for the number of groups by Holm's method.
 
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or any classifier of two classes.
+        A model of this library, or any binary classifier.
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows that the model has not been fitted to.
+        Rows that the model was not fitted to.
     y : array-like of shape (n_samples,)
     groups : array-like of shape (n_samples,)
-        Group of each row; missing ones are a group of their own. At most 50 groups.
+        Group of each row; missing values are a group of their own. At most 50 groups.
     threshold : float, optional
-        Rows with at least this score are flagged: adds flagged share, TPR and FPR of each group.
+        Rows with at least this score are flagged; adds flagged share, TPR and FPR of each group.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights, as in :func:`treerank.metrics.auc_interval`.
     level : float, default=0.95
@@ -199,7 +199,7 @@ def evaluate_groups(
 
 
 def read_groups(groups: ArrayLike, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
-    """Names of the groups, and the number of each row's."""
+    """Return the names of the groups, and the index of each row's group."""
     values = np.asarray(groups)
     if values.shape != (n_rows,):
         raise ValueError(
@@ -223,7 +223,7 @@ def compare_parts(
     threshold: float | None,
     level: float,
 ) -> GroupComparison:
-    """Compare groups of rows that are scored already, the largest first."""
+    """Compare groups of rows that have been scored, largest first."""
     sizes = np.bincount(number, rows.weight, len(names))
     order = [int(k) for k in np.argsort(-sizes, kind="stable") if sizes[k] > 0]
     masks = [number == k for k in order]
@@ -266,7 +266,7 @@ def _curve(rows: LabelledScores, mask: NDArray[np.bool_]) -> Any:
 def _figures(
     name: str, rows: LabelledScores, mask: NDArray[np.bool_], threshold: float | None, level: float
 ) -> dict[str, Any]:
-    """Figures of one group against all others."""
+    """Return the figures of one group against all others."""
     part = rows.take(np.flatnonzero(mask))
     events = float(part.weight[part.code == 1].sum())
     rate, rate_limits = _share(part.weight, part.code == 1, level)
@@ -301,7 +301,7 @@ def _figures(
 
 
 def _flagged(part: LabelledScores, threshold: float, level: float) -> dict[str, Any]:
-    """Shares of the group at or above a threshold."""
+    """Return the shares of the group at or above a threshold."""
     flagged = part.score >= threshold
     found: dict[str, Any] = {}
     for name, mask in (
@@ -318,7 +318,7 @@ def _flagged(part: LabelledScores, threshold: float, level: float) -> dict[str, 
 def _share(
     weight: NDArray[np.float64], mask: NDArray[np.bool_], level: float
 ) -> tuple[float, Limits]:
-    """Share of the weight, with Wilson's limits."""
+    """Return a share of the weight, with Wilson's limits."""
     total, part = float(weight.sum()), float(weight[mask].sum())
     per_weight = rows_per_weight(weight)
     lower, upper = wilson_interval(min(part, total) * per_weight, total * per_weight, level)

@@ -1,4 +1,4 @@
-"""Monitoring: whether a model still does, period by period, what it did on a baseline."""
+"""Monitoring: whether a model still performs, period by period, as it did on a baseline."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from treerank.scoring._plain import format_table, format_value, to_plain
 from treerank.scoring._rows import check_two_classes, score_rows
 from treerank.scoring._sequential import log_evidence
 
-# AUC, calibration and the score share the level of the whole watch.
+# The tests of AUC, calibration and score share the level of the whole monitoring.
 N_TESTS = 3
 
 
 @dataclass(frozen=True)
 class SequentialTest:
-    """One of the tests that raise an alarm.
+    """One of the tests that can raise an alarm.
 
     Attributes
     ----------
     name : str
     question : str
-        What it looks for.
+        The question that it answers.
     evidence : list of float
-        After each period: the largest likelihood ratio so far against "nothing has changed", for
-        the score 1 / p-value, corrected for the looks before.
+        After each period: the largest likelihood ratio so far against "nothing has changed"; for
+        the score, 1 / p-value, corrected for earlier looks.
     threshold : float
-        An alarm is raised from here on.
+        Evidence from which an alarm is raised.
     raised_in : str or None
-        Period in which that happened.
+        Period in which the alarm was raised.
     """
 
     name: str
@@ -54,15 +54,15 @@ class SequentialTest:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """What :func:`monitor` has found.
+    """Result of :func:`monitor`.
 
     Attributes
     ----------
     status : str
         "alarm" if a sequential test has rejected that nothing has changed; "watch" if a column has
-        moved, has levels or missing values that the baseline has not; else "steady".
+        moved, has new levels, or has another share of missing values; otherwise "steady".
     alarms, watches : list of str
-        Why, in words.
+        The reasons, in words.
     tests : list of SequentialTest
     baseline : PeriodFigures
     periods : list of PeriodFigures
@@ -93,12 +93,12 @@ class Monitoring:
     model: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for what is not known."""
+        """Return plain data for JSON; None for unknown values."""
         found: dict[str, Any] = to_plain(self)
         return found
 
     def to_html(self, out: Any = "monitor.html", title: str | None = None) -> Path | str:
-        """Write one HTML page that needs no network; None returns the text."""
+        """Write one self-contained HTML page; return its text if `out` is None."""
         from treerank._report._monitor import monitor_page  # noqa: PLC0415 - it needs jinja2
 
         return monitor_page(self, out, title)
@@ -134,28 +134,29 @@ def monitor(
     level: float = 0.95,
     alpha: float = 0.05,
 ) -> Monitoring:
-    """Watch a model of two classes in use, period by period, for drift and decline.
+    """Monitor a binary model in use, period by period, for drift and decline.
 
     For each period: the population stability index (PSI) of the score and of every column against
-    the baseline, missing shares and new levels; for rows with labels the event rate, the AUC and
-    the calibration, with intervals. Three sequential tests raise alarms: the AUC has fallen, the
-    probabilities no longer fit, the score has moved by a PSI of 0.25 and more. They are made for
-    looking often: while nothing has changed, the chance that any of them *ever* raises an alarm is
-    at most `alpha`, however many periods there are [1]_ [2]_. The baseline's own uncertainty is
-    allowed for. Its probabilities are recalibrated on the baseline first, so that what is found is
+    the baseline, shares of missing values and new levels; for rows with labels, the event rate, the
+    AUC and the calibration, with intervals. Three sequential tests raise alarms: the AUC has
+    fallen, the probabilities no longer fit, the score has moved by a PSI of 0.25 or more. They are
+    made for frequent looks: while nothing has changed, the probability that any of them *ever*
+    raises an alarm is at most `alpha`, however many periods there are [1]_ [2]_. The uncertainty of
+    the baseline is allowed for. Probabilities are first recalibrated on the baseline, so that what
+    is found is a change since then.
     a change since then.
 
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or any classifier of two classes.
+        A model of this library, or any binary classifier.
     baseline : tuple (X, y) or (X, y, sample_weight)
-        Rows with labels that the model has **not** been fitted to: on its training rows a model
-        is too good, and every later month looks like a decline.
+        Rows with labels that the model was **not** fitted to: on its training rows a model looks
+        too good, and every later month looks like a decline.
     new : tuple (X,), (X, y) or (X, y, sample_weight)
         Rows since then. Labels that are not known yet are None or NaN.
     periods : array-like of shape (n_new,)
-        Period of each new row, such as its month; periods are taken in sorted order.
+        Period of each new row, such as its month; periods are processed in sorted order.
     level : float, default=0.95
         Confidence level of the intervals.
     alpha : float, default=0.05
@@ -164,8 +165,8 @@ def monitor(
     Returns
     -------
     Monitoring
-        Prints as a table; `status` says whether to act, `to_html` writes a page, `to_dict` gives
-        plain data.
+        It prints as a table; `status` says whether to act, `to_html` writes a page, `to_dict`
+        returns plain data.
 
     References
     ----------
@@ -246,14 +247,14 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
         there = np.flatnonzero(~is_missing_value(labels))
         if len(there):
             classes = np.asarray(model.classes_)
-            wanted = np.array(labels[there].tolist())  # not objects, once nothing is missing
+            wanted = np.array(labels[there].tolist())  # no object dtype without missing labels
             code[there] = class_codes(check_known_labels(wanted, classes), classes)
     weight = check_weights(given[2] if len(given) > 2 else None, len(score))
     return ScoredTable(given[0], code, weight, score, probability)
 
 
 def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> None:
-    """Warn of a baseline that falls into the strata of a tree just as its training rows did."""
+    """Warn if the baseline falls into the strata of a tree exactly as its training rows did."""
     if not isinstance(model, TreeRanker) or baseline.rows is not None:
         return
     counts = model.partition_.counts
@@ -268,7 +269,7 @@ def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> No
 
 
 def _read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
-    """Names of the periods in order, and the number of each row's."""
+    """Return the names of the periods in order, and the index of each row's period."""
     values = np.asarray(periods)
     if values.shape != (n_rows,) or n_rows == 0:
         raise ValueError(
@@ -284,7 +285,7 @@ def _read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp
 def _tests(
     reference: Baseline, figures: list[PeriodFigures], drift: ColumnDrift, alpha: float
 ) -> list[SequentialTest]:
-    """Evidence of each sequential test after each period."""
+    """Return the evidence of each sequential test after each period."""
     names = [f.name for f in figures]
     fallen = log_evidence(
         np.array([np.nan if f.auc is None else reference.auc - f.auc for f in figures]),

@@ -23,31 +23,31 @@ from treerank.scoring._plain import format_p_value, format_table, to_plain
 from treerank.scoring._recalibration import fit_recalibration, recalibrated
 from treerank.scoring._rows import Floats, LabelledScores, check_two_classes, read_rows
 
-MIN_CLASS = 20  # events, and non-events, on either side of the check
+MIN_CLASS = 20  # minimum number of events, and of non-events, to search and to check
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A part of the rows, and how the model ranks within it on rows that did not find it.
+    """A segment of the rows, and how the model ranks within it on rows not used to find it.
 
     Attributes
     ----------
     rule : str
-        Which rows they are.
+        Rule that selects the rows of the segment.
     rows, events : float
-        Of the rows held out.
+        Weight of its held-out rows, and of the events among them.
     auc, auc_limits : float, tuple
-        AUC within the segment; None where it has one class alone.
+        AUC within the segment; None if it has only one class.
     expected : float or None
         AUC that the mix of rows in the segment would have if the probabilities, recalibrated on the
-        other half, fitted as well as they do elsewhere; for a model without probabilities, the AUC
+        search rows, fitted as well as they do elsewhere; for a model without probabilities, the AUC
         within the other rows.
     difference, difference_limits : float, tuple
-        AUC minus the expected one.
+        AUC minus the expected AUC.
     p_value, p_adjusted : float
-        Of no difference; adjusted for all segments by Holm's method.
+        Test of no difference; adjusted for all segments by Holm's method.
     is_weak : bool
-        Whether the AUC is lower beyond chance, after adjustment.
+        Whether the AUC is significantly lower after the adjustment.
     """
 
     rule: str
@@ -65,16 +65,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class WeakSegments:
-    """What :func:`weak_segments` has found; printed, it is a table.
+    """Result of :func:`weak_segments`; it prints as a table.
 
     Attributes
     ----------
     segments : list of Segment
-        The one that ranks worst, on the rows that found it, first.
+        The one that ranks worst on the search rows first.
     auc : float
-        AUC of all rows held out.
+        AUC of all held-out rows.
     n_rows : int
-        Their number.
+        Number of held-out rows.
     level : float
     """
 
@@ -84,7 +84,7 @@ class WeakSegments:
     level: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for what is not known."""
+        """Return plain data for JSON; None for unknown values."""
         found: dict[str, Any] = to_plain(self)
         return found
 
@@ -120,37 +120,37 @@ def weak_segments(
     level: float = 0.95,
     random_state: int = 0,
 ) -> WeakSegments:
-    """Find where a model ranks badly, and check that on other rows.
+    """Find where a model ranks badly, and check the findings on other rows.
 
-    What is left of the ranking is the share of pairs that each row gets wrong: an event below
-    non-events, a non-event above events. Rows of middling scores get many wrong by nature, so that
-    share is set against the one expected from the row's probability. A small ranking tree, of
-    `max_depth` levels, looks on some of the rows for segments in which more goes wrong than
-    expected. On the other rows the AUC within each segment is compared with the one that its mix of
-    probabilities would give [1]_ if they fitted as well as elsewhere; p-values are adjusted for the
+    The residual of a row is the share of pairs that it gets wrong: an event below non-events, a
+    non-event above events. Rows with middling scores naturally get many pairs wrong, so the share
+    is compared with the one expected from the row's probability. On some of the rows, a small
+    ranking tree of `max_depth` levels searches for segments in which more goes wrong than expected.
+    On the other rows, the AUC within each segment is compared with the AUC that its mix of
+    probabilities would give [1]_ if they fitted as well as elsewhere. p-values are adjusted for the
     number of segments.
 
     Parameters
     ----------
     model : fitted estimator
-        Of this library, or any classifier of two classes.
+        A model of this library, or any binary classifier.
     X : array-like or data frame of shape (n_samples, n_features)
-        Rows that the model has not been fitted to.
+        Rows that the model was not fitted to.
     y : array-like of shape (n_samples,)
     features : array-like or data frame of shape (n_samples, n_columns), optional
-        Columns to describe segments by, also such as the model does not use; by default `X`.
+        Columns that describe the segments; the model need not use them. By default `X`.
     max_depth : int, default=2
-        Of the small tree: at most 4 segments.
+        Depth of the small tree, which has at most ``2 ** max_depth`` segments.
     min_share : float, default=0.05
-        Least share of the rows in a segment.
+        Minimum share of the rows in a segment.
     test_share : float, default=0.5
-        Share of the rows that check the segments.
+        Share of the rows that are used to check the segments.
     sample_weight : array-like of shape (n_samples,), optional
         Sampling weights.
     level : float, default=0.95
-        Confidence level; a segment is weak where the adjusted p-value is below 1 minus this.
+        Confidence level; a segment can be weak if its adjusted p-value is below 1 minus this.
     random_state : int, default=0
-        Seed of the division.
+        Seed of the random division of the rows.
 
     Returns
     -------
@@ -192,7 +192,7 @@ def weak_segments(
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How to look for segments; the names are those of `weak_segments`."""
+    """Options of the search; the names are those of `weak_segments`."""
 
     max_depth: int = 2
     min_share: float = 0.05
@@ -202,14 +202,14 @@ class SearchOptions:
 
 
 def has_enough_rows(rows: LabelledScores, test_share: float = 0.5) -> bool:
-    """Whether both classes have rows enough to search and to check."""
+    """Whether both classes have enough rows to search and to check."""
     n = np.bincount(rows.code[rows.weight > 0], minlength=2)
     checks = np.rint(test_share * n)
     return bool(np.minimum(checks, n - checks).min() >= MIN_CLASS)
 
 
 def search_segments(rows: LabelledScores, table: Any, options: SearchOptions) -> WeakSegments:
-    """Look for weak segments among rows that are scored already."""
+    """Search for weak segments among rows that have been scored."""
     level = options.level
     search, check = _divide(rows, options.test_share, options.seed)
     found_on, held_out = rows.take(search), rows.take(check)
@@ -230,7 +230,7 @@ def search_segments(rows: LabelledScores, table: Any, options: SearchOptions) ->
 
 
 def _divide(rows: LabelledScores, share: float, seed: int) -> tuple[Any, Any]:
-    """Rows to search and rows to check, each class in proportion."""
+    """Return the rows to search and the rows to check, with each class divided in proportion."""
     rng = np.random.default_rng(seed)
     check = np.zeros(len(rows.code), dtype=bool)
     known = rows.weight > 0
@@ -247,7 +247,7 @@ def _divide(rows: LabelledScores, share: float, seed: int) -> tuple[Any, Any]:
 
 
 def _expectation(rows: LabelledScores, fit: tuple[float, float]) -> Floats | None:
-    """Recalibrated probability of each row; None for a model without probabilities."""
+    """Return the recalibrated probability of each row; None for a model without probabilities."""
     if rows.probability is None:
         return None
     return recalibrated(rows.probability, fit, 0.0, len(rows.code))
@@ -256,11 +256,12 @@ def _expectation(rows: LabelledScores, fit: tuple[float, float]) -> Floats | Non
 def _residual_tree(
     X: TableLike, rows: LabelledScores, expected: Floats | None, options: SearchOptions
 ) -> TreeRank:
-    """Rank rows by the share of pairs that they get wrong against what is expected of them.
+    """Rank rows by the share of pairs that they get wrong, relative to the expected share.
 
-    Each row stands in the table twice, with these two shares for weights: a cell's share of the
-    first is then that of what went wrong. Both classes weigh the same, so that the many do not
-    hide the few.
+    Each row is in the table twice: with label 0, weighted by the expected share (the share of pairs
+    it gets right, for a model without probabilities), and with label 1, weighted by the share it
+    gets wrong. Both classes of the model weigh the same, so that the larger does not hide the
+    smaller.
     """
     as_event, as_other = both_placements(BinarySample(rows.code == 1, rows.score, rows.weight))
     totals = np.bincount(rows.code, rows.weight)
@@ -278,7 +279,7 @@ def _residual_tree(
     weight = np.concatenate([usual, share * wrong])
     label = np.repeat([0, 1], n_rows)
     least = max(1, int(options.min_share * 2 * n_rows))
-    single = LeafRank(max_depth=1, min_samples_leaf=least)  # one test per split: rules to be read
+    single = LeafRank(max_depth=1, min_samples_leaf=least)  # one test per split: readable rules
     tree = TreeRank(
         single, max_depth=options.max_depth, min_samples_leaf=least, pruning=None, shrinkage=None
     )
@@ -292,7 +293,7 @@ def _residual_tree(
 def _segment(
     rows: LabelledScores, expected: Floats | None, mask: Mask, rule: str, level: float
 ) -> dict[str, Any]:
-    """AUC within a segment against the one expected."""
+    """Return the AUC within a segment and the expected AUC."""
     found: dict[str, Any] = {
         "rule": rule,
         "rows": float(rows.weight[mask].sum()),
@@ -317,9 +318,9 @@ def _segment(
 def _shifted(
     rows: LabelledScores, expected: Floats, mask: Mask, outside: PartAuc | None
 ) -> PartAuc:
-    """AUC of the mix of rows inside, moved by what the other rows have more or less than theirs.
+    """Return the AUC expected of the rows inside, shifted by how far the others are from theirs.
 
-    No recalibration fits all rows; what is left of the misfit everywhere is no weakness of one
+    No recalibration fits all rows; a misfit that remains everywhere is not a weakness of one
     segment.
     """
     usual = _model_auc(rows.score[mask], expected[mask], rows.weight[mask])
@@ -331,7 +332,7 @@ def _shifted(
 
 
 def _model_auc(score: Floats, p: Floats, weight: Floats) -> float:
-    """AUC that rows of these scores and probabilities of an event have on average."""
+    """Return the expected AUC of rows with these scores and event probabilities."""
     labels = np.repeat([1, 0], len(score))
     both = np.concatenate([weight * p, weight * (1 - p)])
     return float(roc_auc_score(labels, np.tile(score, 2), sample_weight=both))

@@ -1,5 +1,7 @@
 """What all rivals share: scikit-learn's contract, weights, cut-offs and messages."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,6 +86,15 @@ def test_ordered_classes_get_one_score_that_rises_with_them(estimator):
     with pytest.raises(AttributeError) as refusal:
         model.decision_function(X)
     assert "got 3; score_samples" in str(refusal.value.__cause__)
+
+
+def test_text_classes_are_scored_in_the_order_of_the_model():
+    X, y = load_iris(return_X_y=True)
+    estimator = ORDINAL[0]
+    numbers, text = clone(estimator).fit(X, y), clone(estimator).fit(X, np.array(list("abc"))[y])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert text.score(X, np.array(list("abc"))[y]) == numbers.score(X, y)
 
 
 @pytest.mark.parametrize("estimator", TWO_CLASS, ids=name)

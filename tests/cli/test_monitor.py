@@ -97,7 +97,9 @@ def test_labels_may_come_later_or_not_at_all(folder):
 
 def test_one_label_against_all_others_is_read_as_it_was_fitted(folder, tmp_path):
     folder, _, table = folder
-    text = table.assign(default=np.where(table["default"] == "yes", "bad", table["home"].fillna("none")))
+    text = table.assign(
+        default=np.where(table["default"] == "yes", "bad", table["home"].fillna("none"))
+    )
     text[:900].to_csv(tmp_path / "baseline.csv", index=False)
     text[900:].to_csv(tmp_path / "new.csv", index=False)
     model = tmp_path / "model.json"

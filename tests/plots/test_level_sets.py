@@ -93,6 +93,14 @@ def test_rows_are_marked_by_class_and_missing_values_left_out(plane, plane_tree)
     assert LevelSetDisplay.from_estimator(plane_tree, X).ax_.get_legend() is None
 
 
+def test_classes_are_shaded_in_the_order_of_the_model(plane):
+    X, y = plane
+    y = np.array(["low", "middle", "high"])[y + (X[:, 0] > 0)]
+    model = TreeRank(max_depth=2, label_order=["low", "middle", "high"]).fit(X, y)
+    legend = LevelSetDisplay.from_estimator(model, X, y=y).ax_.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["low", "middle", "high"]
+
+
 def test_level_sets_of_other_models(plane):
     X, y = plane
     model = RandomForestClassifier(10, random_state=0).fit(X, y)

@@ -7,9 +7,11 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 import pytest
 
-from treerank.plots import LevelSetDisplay, RocDisplay, TreeDisplay
+from treerank.plots import LevelSetDisplay, RocDisplay, RocSurfaceDisplay, TreeDisplay
 
 
 @pytest.mark.parametrize("kind", ["roc", "tree", "level sets"])
@@ -41,3 +43,11 @@ def test_matplotlib_is_imported_only_to_draw(monkeypatch, cancer_tree):
     ):
         with pytest.raises(ModuleNotFoundError, match=r"pip install 'treerank-ml\[plot\]'"):
             draw()
+
+
+def test_axes_of_a_surface_are_named_in_the_order_of_the_classes():
+    levels = ["low", "medium", "high"]
+    y = pd.Series(pd.Categorical.from_codes(np.arange(30) % 3, levels, ordered=True))
+    display = RocSurfaceDisplay.from_predictions(y, np.arange(30) % 3)
+    assert list(display.classes) == levels
+    plt.close(display.figure_)

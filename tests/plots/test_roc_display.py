@@ -1,8 +1,5 @@
 """ROC curves: areas, legends, weights, refusals."""
 
-import sys
-from types import SimpleNamespace
-
 import matplotlib as mpl
 
 mpl.use("Agg")
@@ -17,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import OrderedPartition, TreeRank
+from treerank.metrics import auc_interval
 from treerank.plots import RocDisplay
 
 
@@ -67,19 +65,13 @@ def test_several_models_share_axes_and_legend(cancer, cancer_tree):
     assert len({line.get_color() for line in (first.line_, second.line_, third.line_)}) == 3
 
 
-def test_legend_has_the_interval_where_it_can_be_computed(monkeypatch):
+def test_legend_has_the_interval():
     y, score = [0, 0, 1, 1], [1, 3, 2, 4]
-
-    def auc_interval(y, s, *, sample_weight=None, level=0.95):
-        assert level == 0.9
-        return SimpleNamespace(auc=0.75, lower=0.25, upper=0.875)
-
-    monkeypatch.setitem(sys.modules, "treerank.metrics", SimpleNamespace(auc_interval=auc_interval))
     display = RocDisplay.from_predictions(y, score, level=0.9)
-    assert display.interval == (0.25, 0.875)
-    assert "AUC 0.750, 90 % interval 0.250 to 0.875" in display.line_.get_label()
-    monkeypatch.setitem(sys.modules, "treerank.metrics", None)
-    assert RocDisplay.from_predictions(y, score).line_.get_label() == "AUC 0.750"
+    expected = auc_interval(y, score, level=0.9)
+    assert display.interval == (expected.lower, expected.upper)
+    said = f"AUC 0.750, 90 % interval {expected.lower:.3f} to {expected.upper:.3f}"
+    assert said in display.line_.get_label()
 
 
 def test_positive_class_is_the_larger_label_or_the_one_named():

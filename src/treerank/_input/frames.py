@@ -91,4 +91,4 @@ def frame_of(columns: dict[str, Any], backend: str | None = None) -> Any:
         except ModuleNotFoundError:
             continue
     wanted = backend or "pandas, polars or pyarrow"
-    raise ModuleNotFoundError(f"A data frame needs {wanted}; install it, or use columns().")
+    raise ModuleNotFoundError(f"A data frame needs {wanted}; install it.")

@@ -150,7 +150,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             return float(roc_auc_score(y, scores, sample_weight=sample_weight))
         from treerank.metrics import ordinal_vus_score  # noqa: PLC0415
 
-        return float(ordinal_vus_score(y, scores, sample_weight=sample_weight))
+        weight, classes = sample_weight, self.classes_
+        return float(ordinal_vus_score(y, scores, sample_weight=weight, labels=classes))
 
     def _check_parameters(self) -> None:
         """Raise an error for invalid constructor parameters."""

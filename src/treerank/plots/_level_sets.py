@@ -49,6 +49,8 @@ class LevelSetDisplay:
         Score of each rectangle.
     labels : array of shape (n_samples,), optional
         Class of each row; if given, the rows are drawn, marked by class.
+    classes : array, optional
+        The classes in their order, lowest first; by default those of the labels, sorted.
     n_held : int, default=0
         Number of features held at a typical value.
 
@@ -75,7 +77,14 @@ class LevelSetDisplay:
     mesh_: Any
 
     def __init__(
-        self, x: Axis, y: Axis, score: ArrayLike, *, labels: Any = None, n_held: int = 0
+        self,
+        x: Axis,
+        y: Axis,
+        score: ArrayLike,
+        *,
+        labels: Any = None,
+        classes: Any = None,
+        n_held: int = 0,
     ) -> None:
         self.x, self.y = x, y
         self.score = np.asarray(score, dtype=np.float64)
@@ -85,6 +94,7 @@ class LevelSetDisplay:
                 f"{len(y.edges) - 1} x {len(x.edges) - 1} rectangles."
             )
         self.labels = None if labels is None else column_or_1d(np.asarray(labels))
+        self.classes = None if classes is None else np.asarray(classes)
         check_consistent_length(x.points, y.points, self.labels)
         self.n_held = n_held
 
@@ -150,6 +160,7 @@ class LevelSetDisplay:
             up,
             score.reshape(len(up.edges) - 1, len(x.edges) - 1),
             labels=y,
+            classes=getattr(model, "classes_", None),
             n_held=len(table.names) - 2,
         )
         return display.plot(ax, outlines=outlines, cmap=cmap, colorbar=colorbar)
@@ -201,6 +212,8 @@ class LevelSetDisplay:
     def _draw_points(self, ax: Axes, labels: NDArray[Any]) -> None:
         """Mark the rows; higher classes are darker."""
         classes = np.unique(labels)
+        if self.classes is not None and np.isin(classes, self.classes).all():
+            classes = self.classes[np.isin(self.classes, classes)]
         shades = np.linspace(1.0, 0.1, len(classes)) if len(classes) > 1 else [0.1]
         size = float(np.clip(9000 / len(labels), 5, 22))
         x, y = _spread(self.x), _spread(self.y, seed=1)

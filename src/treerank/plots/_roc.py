@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._input.types import FittedClassifier, Label, TableLike
 from treerank._reading.partition import OrderedPartition
-from treerank.metrics import RocBand, roc_band
+from treerank.metrics import RocBand, auc_interval, roc_band
 from treerank.metrics._input import check_rate
 from treerank.plots._axes import LITERAL, add_legend_below, axes_for
 from treerank.plots._parameter_docs import insert_shared_docs
@@ -371,12 +370,8 @@ def _interval(
     score: NDArray[np.float64],
     weight: NDArray[np.float64] | None,
     level: float,
-) -> tuple[float, float] | None:
-    """Return DeLong's limits of the AUC, if this installation provides them."""
-    try:
-        auc_interval = import_module("treerank.metrics").auc_interval
-    except (ModuleNotFoundError, AttributeError):
-        return None
+) -> tuple[float, float]:
+    """Return DeLong's limits of the AUC."""
     found = auc_interval(positive.astype(int), score, sample_weight=weight, level=level)
     return float(found.lower), float(found.upper)
 

@@ -12,6 +12,7 @@ from treerank._input.labels import check_known_labels
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocSurface, roc_surface
+from treerank.metrics._input import read_labels
 from treerank.plots._axes import LITERAL, require_pyplot
 from treerank.plots._scores import ranking_scores
 
@@ -146,8 +147,8 @@ class RocSurfaceDisplay:
         -------
         RocSurfaceDisplay
         """
-        surface = roc_surface(y, scores, sample_weight=sample_weight, labels=labels)
-        classes = np.unique(np.asarray(y)) if labels is None else labels
+        classes, _ = read_labels(y, labels)
+        surface = roc_surface(y, scores, sample_weight=sample_weight, labels=classes)
         return cls(surface, classes=classes, optimal=optimal).plot(ax)
 
     @classmethod

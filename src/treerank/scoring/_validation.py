@@ -30,7 +30,7 @@ from treerank.scoring._held_out import held_out_scores
 
 Floats = NDArray[np.float64]
 N_FOLDS = 10
-LEFT_OUT = 0.632  # expected share of the rows in a bootstrap sample: 1 - 1 / e
+DRAWN_SHARE = 0.632  # expected share of the rows in a bootstrap sample: 1 - 1 / e
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Validation:
         lost = np.divide(self.apparent - out, room, out=np.zeros_like(room), where=room != 0)
         overfitting = np.clip(lost, 0.0, 1.0)
         out = np.where(lost > 1.0, none, out)
-        weight = LEFT_OUT / (1 - (1 - LEFT_OUT) * overfitting)
+        weight = DRAWN_SHARE / (1 - (1 - DRAWN_SHARE) * overfitting)
         return np.asarray((1 - weight) * self.apparent + weight * out)
 
     @property

@@ -113,7 +113,7 @@ class TreeRank(CodedFit, TreeRanker):
         Grow the tree to soft labels, and use them to score its strata. The row's own label
         contributes one fifth to its soft label; the rest is predicted by small forests that were
         not grown on the row [4]_. The tree ranks better with about as many strata, but a fit takes
-        about five times as long. "auto": with the default splitter and ``pruning="cv"``, unless a
+        five to ten times as long. "auto": with the default splitter and ``pruning="cv"``, unless a
         tree grown to the labels themselves ranks held-out rows clearly better. True: always, also
         with a LeafRank as the splitter. With more than 20,000 rows (10,000 with three classes, and
         fewer with more), labels are not softened. Counts and event rates of the strata are always
@@ -288,15 +288,15 @@ class TreeRank(CodedFit, TreeRanker):
     def _fit_rows(self, rows: TrainingRows, options: TreeRankOptions) -> None:
         """Grow and prune the tree, and set the fitted attributes, wherever the rows are."""
         shrinkages = shrinkages_of(self)
-        if softens(self):
-            rows = rows.in_memory(most_soft_rows(len(rows.classes))) or rows
+        few = rows.in_memory(most_soft_rows(len(rows.classes))) if softens(self) else None
+        rows = few or rows
         folds = None
         if self.pruning == "cv" or len(shrinkages) > 1:
             with stage("assign folds"):
                 folds = rows.folds(self.cv, options.seed)
         grown = [
             self._grow_best(labelled, folds, options, shrinkages)
-            for labelled in self._labellings(rows, folds, options)
+            for labelled in self._labellings(rows, few, folds, options)
         ]
         pruned = grown[prefers_own_labels(*(one.chosen for one in grown))]
         self.unpruned_tree_, self.tree_ = pruned.whole, pruned.tree
@@ -309,10 +309,9 @@ class TreeRank(CodedFit, TreeRanker):
             self._drop_unused_thresholds()
 
     def _labellings(
-        self, rows: TrainingRows, folds: Any, options: TreeRankOptions
+        self, rows: TrainingRows, few: LocalRows | None, folds: Any, options: TreeRankOptions
     ) -> list[TrainingRows]:
         """Return the rows with soft labels, with their own labels, or both."""
-        few = rows.in_memory(most_soft_rows(len(rows.classes))) if softens(self) else None
         if few is None or folds is None or folds.n_folds < LEAST_FOLDS:
             return [rows]
         with stage("soften the labels"):

@@ -3,6 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from treerank._input.focus import WHOLE
+
 TREE_PARAMETERS = {
     "max_depth": st.sampled_from([1, 3, None]),
     "min_samples_leaf": st.sampled_from([1, 5]),
@@ -42,6 +44,19 @@ def weights_of(kind, n, seed):
         "huge": rng.random(n) * 1e9 + 1,
         "zeros": np.append(np.ones(n - 3), [0.0, 2.0, 0.0]),
     }[kind]
+
+
+def core_options(pruning, master_depth=1, **leafrank):
+    """Return the options of a tree as the core takes them."""
+    limits = {"min_weight_leaf": 1.0, "min_weight_split": 2.0, "max_features": -1}
+    inner = {
+        "criterion": "gini", "max_depth": 3, "max_leaf_nodes": -1, "random_cuts": False,
+        "pruning": pruning, "row_weight": 1.0, "independent_weight": 1.0, **limits, **leafrank,
+    }  # fmt: skip
+    return {
+        "leafrank": inner, "max_depth": master_depth, "min_auc_gain": 0.0, "seed": 5,
+        "first_tree": 0, "tournament": "all", "tournament_gain": "vus", "focus": WHOLE, **limits,
+    }  # fmt: skip
 
 
 def assert_same_tree(one, other):

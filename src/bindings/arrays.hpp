@@ -111,6 +111,7 @@ void bind_boosting(nb::module_& m);
 void bind_summed_boosting(nb::module_& m);
 void bind_boosted_growth(nb::module_& m);
 void bind_geometric(nb::module_& m);
+void bind_cell_values(nb::module_& m);
 void bind_prune(nb::module_& m);
 void bind_predict(nb::module_& m);
 void bind_attributions(nb::module_& m);

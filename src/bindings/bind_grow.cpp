@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -18,18 +19,39 @@ namespace treerank {
 
 namespace {
 
+using SoftLabels =
+    std::optional<nb::ndarray<const std::uint32_t, nb::numpy, nb::ndim<3>, nb::c_contig>>;
+
+// Checks that the units of every tree fit in the counters, which have 32 bits for each class.
+void check_soft(const SoftLabels::value_type& soft, std::size_t n_rows, std::size_t n_classes) {
+    if (soft.shape(1) != n_rows || soft.shape(2) != n_classes)
+        throw nb::value_error("soft: units of each tree, row and class expected");
+    const std::size_t size = n_rows * n_classes;
+    for (std::size_t t = 0; t < soft.shape(0); ++t) {
+        const std::uint32_t* units = soft.data() + t * size;
+        if (std::accumulate(units, units + size, std::uint64_t{0}) >> 32 != 0)
+            throw nb::value_error("soft: units that add up to less than 2^32 expected");
+    }
+}
+
 template <class Code>
 nb::list py_grow_trees(const Matrix<Code>& codes, const Vector<std::uint8_t>& labels,
                        const std::optional<Matrix<std::uint8_t>>& repeats, const Units& weights,
                        const Vector<std::int32_t>& n_codes, const Vector<std::uint8_t>& categorical,
                        const Vector<std::int8_t>& monotonic, const nb::dict& options,
                        std::size_t n_jobs, const nb::object& progress,
-                       const CodeValues& code_values, std::size_t n_classes) {
-    const Table<Code> table = table_of(codes, labels, n_classes, weights,
-                                       make_features(n_codes, categorical, monotonic, code_values));
+                       const CodeValues& code_values, std::size_t n_classes,
+                       const SoftLabels& soft) {
+    Table<Code> table = table_of(codes, labels, n_classes, weights,
+                                 make_features(n_codes, categorical, monotonic, code_values));
     if (repeats && repeats->shape(1) != codes.shape(1))
         throw nb::value_error("repeats: one per row expected");
-    const std::size_t n_trees = repeats ? repeats->shape(0) : 1;
+    if (soft) {
+        check_soft(*soft, codes.shape(1), n_classes);
+        if (repeats || weights) throw nb::value_error("soft: neither repeats nor weights expected");
+        table.soft = soft->data();
+    }
+    const std::size_t n_trees = repeats ? repeats->shape(0) : soft ? soft->shape(0) : 1;
     const TreeRankOptions parsed = treerank_options(options);
     std::vector<RankTree> trees;
     run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
@@ -107,9 +129,11 @@ void bind_for_codes(nb::module_& m) {
           nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(), nb::arg("options"),
           nb::arg("n_jobs"), nb::arg("progress").none(),
           nb::arg("code_values").noconvert().none() = nb::none(), nb::arg("n_classes") = 2,
+          nb::arg("soft").noconvert().none() = nb::none(),
           "Grows one tree for each row of `repeats` (how often each row of the table counts), or "
           "one on all rows: [(cells, weights, tests, category sets, weights of tests)]. With "
-          "`code_values`, missing values are imputed with the mean of their cell.");
+          "`code_values`, missing values are imputed with the mean of their cell. `soft` has the "
+          "units of each row in each class, for each tree.");
     m.def("histogram", &py_histogram<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("rows").noconvert(),
           nb::arg("n_codes").noconvert(), nb::arg("repetitions") = 1,

@@ -25,6 +25,7 @@ NB_MODULE(_core, m) {
     treerank::bind_summed_boosting(m);
     treerank::bind_boosted_growth(m);
     treerank::bind_geometric(m);
+    treerank::bind_cell_values(m);
     treerank::bind_prune(m);
     treerank::bind_predict(m);
     treerank::bind_attributions(m);

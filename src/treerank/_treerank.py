@@ -41,6 +41,7 @@ from treerank._select.splitter_choice import (
     SOFT_SIMPLER_SLACK,
     SplitterChoice,
     choose_depth,
+    may_gain_by_depth,
     prefers_own_labels,
 )
 from treerank._trees.ranking_tree import CellTree
@@ -294,11 +295,10 @@ class TreeRank(CodedFit, TreeRanker):
         if self.pruning == "cv" or len(shrinkages) > 1:
             with stage("assign folds"):
                 folds = rows.folds(self.cv, options.seed)
-        grown = [
-            self._grow_best(labelled, folds, options, shrinkages)
-            for labelled in self._labellings(rows, few, folds, options)
-        ]
-        pruned = grown[prefers_own_labels(*(one.chosen for one in grown))]
+        if few is not None and folds is not None and folds.n_folds >= LEAST_FOLDS:
+            pruned = self._grow_softened(few, folds, options, shrinkages)
+        else:
+            pruned = self._grow_best(rows, folds, options, shrinkages)
         self.unpruned_tree_, self.tree_ = pruned.whole, pruned.tree
         self.pruning_path_, self.shrinkage_ = pruned.path, pruned.shrinkage
         self.splitter_choice_ = pruned.depth_choice
@@ -308,15 +308,19 @@ class TreeRank(CodedFit, TreeRanker):
             )
             self._drop_unused_thresholds()
 
-    def _labellings(
-        self, rows: TrainingRows, few: LocalRows | None, folds: Any, options: TreeRankOptions
-    ) -> list[TrainingRows]:
-        """Return the rows with soft labels, with their own labels, or both."""
-        if few is None or folds is None or folds.n_folds < LEAST_FOLDS:
-            return [rows]
+    def _grow_softened(
+        self, rows: LocalRows, folds: Any, options: TreeRankOptions, shrinkages: Floats
+    ) -> _Pruned:
+        """Grow to soft labels, or to the labels themselves if that is clearly better."""
         with stage("soften the labels"):
-            soft = soften(few, folds, options)
-        return [soft] if self.soft_labels is True else [soft, few]
+            soft_rows = soften(rows, folds, options)
+        soft = self._grow_best(soft_rows, folds, options, shrinkages)
+        if self.soft_labels is True:
+            return soft
+        own = self._grow(rows, folds, soft.options, shrinkages, self.noise_limit)
+        if not prefers_own_labels(soft.chosen, own.chosen):
+            return soft
+        return own._replace(depth_choice=soft.depth_choice)
 
     def _grow_best(
         self, rows: TrainingRows, folds: Any, options: TreeRankOptions, shrinkages: Floats
@@ -329,22 +333,22 @@ class TreeRank(CodedFit, TreeRanker):
         if race_folds is None:
             return self._grow(rows, folds, options, shrinkages, self.noise_limit)
         assert options.leafrank is not None
-        plans = [
-            replace(options, leafrank=replace(options.leafrank, max_depth=depth))
-            for depth in DEPTHS
-        ]
-        limits = [self.noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0) for depth in DEPTHS]
-        pruned = [
-            self._grow(some, race_folds, plan, shrinkages, limit if self.noise_limit else 0.0)
-            for plan, limit in zip(plans, limits, strict=True)
-        ]
-        found = [one.chosen for one in pruned if one.chosen is not None]
+        pruned: list[_Pruned] = []
+        found: list[Chosen] = []
+        for depth in DEPTHS:
+            if not may_gain_by_depth(depth, found):
+                break
+            plan = replace(options, leafrank=replace(options.leafrank, max_depth=depth))
+            limit = self.noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0)
+            pruned.append(
+                self._grow(some, race_folds, plan, shrinkages, limit if self.noise_limit else 0.0)
+            )
+            found += [one for one in [pruned[-1].chosen] if one is not None]
         slack = SOFT_SIMPLER_SLACK if isinstance(rows, SoftRows) else SIMPLER_SLACK
-        choice = choose_depth(DEPTHS, found, 1.0 if self.one_standard_error else slack)
-        best = DEPTHS.index(choice.chosen)
-        chosen = pruned[best]
+        choice = choose_depth(found, 1.0 if self.one_standard_error else slack)
+        chosen = pruned[choice.depths.index(choice.chosen)]
         if some is not rows:
-            chosen = self._grow(rows, folds, plans[best], shrinkages, self.noise_limit)
+            chosen = self._grow(rows, folds, chosen.options, shrinkages, self.noise_limit)
         return chosen._replace(depth_choice=choice)
 
     def _grow(
@@ -366,7 +370,7 @@ class TreeRank(CodedFit, TreeRanker):
             tree, path = prune_by_penalty(tree, penalty)
             fold_trees = [prune_by_penalty(fold_tree, penalty)[0] for fold_tree in fold_trees]
         if folds is None:
-            return _Pruned(whole, tree, path, float(shrinkages[0]))
+            return _Pruned(options, whole, tree, path, float(shrinkages[0]))
         with stage("count held-out rows"):
             held_out = rows.held_out(fold_trees, folds)
         with stage("prune"):
@@ -377,12 +381,13 @@ class TreeRank(CodedFit, TreeRanker):
                 check_focus(self.focus, len(rows.classes)),
             )  # fmt: skip
             tree = tree.subtree(tree.sequence[1] > chosen.path.chosen)
-        return _Pruned(whole, tree, path or chosen.path, chosen.shrinkage, chosen)
+        return _Pruned(options, whole, tree, path or chosen.path, chosen.shrinkage, chosen)
 
 
 class _Pruned(NamedTuple):
     """A tree before and after pruning, the pruning path, and the amount of shrinkage."""
 
+    options: TreeRankOptions
     whole: CellTree
     tree: CellTree
     path: PruningPath | PenaltyPath | None

@@ -22,6 +22,7 @@ struct RandomTable {
     std::vector<std::uint8_t> labels;
     std::vector<std::uint8_t> repeats;
     std::vector<std::int64_t> weights;
+    std::vector<std::uint32_t> soft;  // rows x classes
 
     explicit RandomTable(std::size_t n_classes_ = 2)
         : n_classes(n_classes_),
@@ -29,7 +30,8 @@ struct RandomTable {
           levels(std::size(kLevels), std::vector<std::int32_t>(kRows)),
           labels(kRows),
           repeats(kRows),
-          weights(kRows) {
+          weights(kRows),
+          soft(kRows * n_classes_) {
         for (std::size_t i = 0; i < kRows; ++i) fill_row(i);
     }
 
@@ -65,6 +67,9 @@ struct RandomTable {
         labels[i] = static_cast<std::uint8_t>(place < 0 ? 0 : place > last ? last : place);
         repeats[i] = static_cast<std::uint8_t>(key_of(key, 400) % 4);
         weights[i] = static_cast<std::int64_t>(key_of(key, 401) % 1000);
+        for (std::size_t k = 0; k < n_classes; ++k)
+            soft[i * n_classes + k] = static_cast<std::uint32_t>(key_of(key, 402 + k) % 100);
+        soft[i * n_classes + labels[i]] += 200;
     }
 };
 

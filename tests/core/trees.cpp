@@ -148,6 +148,23 @@ void add_for_codes(Results& results, const RandomTable& table, const Options& op
                         });
 }
 
+// Soft labels: every row counts in all classes.
+template <class Code>
+void add_soft(Results& results, const RandomTable& table, const Options& options,
+              const std::string& prefix) {
+    ThreadPool maker(1);
+    const CodedTable<Code> coded(table, 200, maker);
+    for (const Options::value_type& named : options)
+        results.add(prefix + named.first + "-soft", [&](ThreadPool& pool) {
+            ProgressMonitor monitor;
+            Table<Code> soft = coded.table(false);
+            soft.soft = table.soft.data();
+            Digest digest;
+            add_tree(digest, grow_trees(soft, 1, nullptr, named.second, pool, monitor)[0]);
+            return digest;
+        });
+}
+
 // Missing values that are imputed with the mean of their cell, and monotone constraints.
 void add_special(Results& results, const RandomTable& table) {
     ThreadPool maker(1);
@@ -183,6 +200,8 @@ void add_trees(Results& results) {
     add_for_codes<std::uint16_t>(results, two, options_for_two_classes(), 700, "");
     add_for_codes<std::uint8_t>(results, three, options_for_grades(), 200, "three-");
     add_for_codes<std::uint16_t>(results, five, options_for_grades(), 700, "five-");
+    add_soft<std::uint8_t>(results, two, options_for_two_classes(), "");
+    add_soft<std::uint16_t>(results, three, options_for_grades(), "three-");
     add_special(results, two);
 }
 

@@ -151,7 +151,7 @@ SMALL = {
     [
         ({"children_left": [1, -1, -1, -1]}, "different lengths"),
         ({"children_right": [-1, -1, -1]}, "one child only"),
-        ({"children_left": [7, -1, -1]}, "not there"),
+        ({"children_left": [7, -1, -1]}, "child with the number 7"),
         ({"children_left": [0, -1, -1]}, "round in a circle"),
         ({"feature": [3, -1, -1]}, "test of feature 3"),
         ({"feature": [-1, -1, -1]}, "test of feature -1"),

@@ -6,23 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
+from random_growth import core_options
 
 from treerank import LeafRank, RankingForest, TreeRank, _core
-from treerank._input.focus import WHOLE
 from treerank._trees.ranking_tree import tree_from_core
 from treerank.datasets import make_uniform_mixture
-
-
-def options(pruning, master_depth=1, **leafrank):
-    limits = {"min_weight_leaf": 1.0, "min_weight_split": 2.0, "max_features": -1}
-    inner = {
-        "criterion": "gini", "max_depth": 3, "max_leaf_nodes": -1, "random_cuts": False,
-        "pruning": pruning, "row_weight": 1.0, "independent_weight": 1.0, **limits, **leafrank,
-    }  # fmt: skip
-    return {
-        "leafrank": inner, "max_depth": master_depth, "min_auc_gain": 0.0, "seed": 5,
-        "first_tree": 0, "tournament": "all", "tournament_gain": "vus", "focus": WHOLE, **limits,
-    }  # fmt: skip
 
 
 def grow(codes, labels, units, settings, *, wide=False, categorical=0):
@@ -68,13 +56,14 @@ def test_no_subtree_is_kept_but_the_one_that_held_out_rows_choose(
 ):
     codes, labels, units = sample(n, p, seed, n_codes, signal, most)
     drawn = {"random_cuts": random_cuts, "criterion": criterion, "max_features": max_features}
-    unpruned = options(False, **drawn)
+    unpruned = core_options(False, **drawn)
 
     def grow_one(counts):
         tree = grow(codes, labels, counts, unpruned, wide=wide, categorical=categorical)
         return tree if tree.is_split[0] else None
 
-    tree = grow(codes, labels, units, options(True, **drawn), wide=wide, categorical=categorical)
+    pruned = core_options(True, **drawn)
+    tree = grow(codes, labels, units, pruned, wide=wide, categorical=categorical)
     slow = oracles.prune_leafrank(grow_one, codes, labels, units)
     assert (kept_tests(tree) or []) == (slow or [])
 
@@ -84,7 +73,7 @@ def test_no_subtree_is_kept_but_the_one_that_held_out_rows_choose(
 @given(st.integers(30, 200), st.integers(0, 2**32 - 1), st.sampled_from([0.5, 2.0]))
 def test_every_cell_of_a_tree_is_pruned_by_its_own_rows(n, seed, signal):
     codes, labels, units = sample(n, 3, seed, 9, signal, 2)
-    tree = grow(codes, labels, units, options(True, master_depth=3))
+    tree = grow(codes, labels, units, core_options(True, master_depth=3))
     cells = [np.array([oracles.walk(tree, codes, row) for row in range(n)])]
     while cells[-1].any():
         cells.append(tree.cells["parent"][cells[-1]].clip(0))
@@ -93,7 +82,7 @@ def test_every_cell_of_a_tree_is_pruned_by_its_own_rows(n, seed, signal):
         mine = np.ascontiguousarray(codes[:, rows]), labels[rows]
 
         def grow_one(counts, mine=mine):
-            found = grow(*mine, counts, options(False))
+            found = grow(*mine, counts, core_options(False))
             return found if found.is_split[0] else None
 
         if len(np.unique(mine[1])) < 2:

@@ -1,5 +1,6 @@
 """Soft labels: who has a say in them, and what a tree that is grown to them keeps."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ import treerank._treerank as treerank_module
 from treerank import LeafRank, TreeRank
 from treerank._growth.soft_labels import UNITS, SoftRows, soften
 from treerank._select.pruning import Chosen
-from treerank._select.splitter_choice import prefers_own_labels
+from treerank._select.splitter_choice import choose_depth, may_gain_by_depth, prefers_own_labels
 from treerank.splitters import DyadicGrid
 
 
@@ -32,12 +33,12 @@ def rows_and_folds(x, y, monkeypatch, weight=None):
 
 
 def class_units(rows: SoftRows, part: int):
-    """Units of each row in each class, in the sample for a tree; classes x rows."""
-    return rows.samples[part].units.reshape(len(rows.classes), -1)
+    """Units of each row in each class, for one of the trees; classes x rows."""
+    return rows.soft.units[part].astype(np.int64).T
 
 
 def positive_shares(rows: SoftRows, part: int):
-    """Share of each row that is positive, in the sample for a tree."""
+    """Share of each row that is positive, for one of the trees."""
     units = class_units(rows, part)
     return units[1] / np.maximum(units.sum(axis=0), 1)
 
@@ -83,7 +84,7 @@ def test_rows_that_judge_a_tree_have_no_say_in_its_labels(monkeypatch):
         changed = type(rows)(data, rows.coded, rows.monotonic, None, 1, 0)
         after = soften(changed, folds, options)
         for part in range(folds.n_folds + 1):
-            same = np.array_equal(before.samples[part].units, after.samples[part].units)
+            same = np.array_equal(before.soft.units[part], after.soft.units[part])
             assert same == (part == fold + 1)
 
 
@@ -164,13 +165,27 @@ def test_labels_without_noise_are_kept():
     assert model.partition_.rules() == ["x0 > 50.5", "x0 <= 50.5"]
 
 
-def test_the_tree_of_the_labels_is_kept_where_it_is_clearly_better():
-    def chosen(top, error, train_auc=0.9):
-        path = SimpleNamespace(train_auc=[1.0, train_auc, 0.5], chosen=1)
-        return Chosen(path, 0.0, top, error)
+def chosen(top, error, train_auc=0.9, n_leaves=5):
+    path = SimpleNamespace(
+        train_auc=[1.0, train_auc, 0.5], heldout_auc=[0.5, top, 0.5],
+        heldout_std_error=[0.0, error, 0.0], n_leaves=[9, n_leaves, 1], chosen=1,
+    )  # fmt: skip
+    return Chosen(path, 0.0, top, error)
 
+
+def test_the_largest_depth_is_tried_if_the_one_before_ranks_best_or_none_finds_anything():
+    rising = [chosen(top, 0.02) for top in (0.70, 0.72, 0.74)]
+    assert all(may_gain_by_depth(depth, rising[: depth - 1]) for depth in (1, 2, 3, 4))
+    assert not may_gain_by_depth(4, [rising[0], rising[2], rising[1]])
+    assert not may_gain_by_depth(4, [rising[2]] * 3)
+    assert may_gain_by_depth(4, [chosen(0.5, 0.0, n_leaves=1)] * 3)
+    assert choose_depth(rising, 0.5).depths == (1, 2, 3)
+    assert choose_depth(rising, 0.5).chosen == 3
+    assert choose_depth(rising, 1.0).chosen == 2
+
+
+def test_the_tree_of_the_labels_is_kept_where_it_is_clearly_better():
     soft = chosen(0.80, 0.02)
-    assert not prefers_own_labels(soft)
     assert not prefers_own_labels(soft, chosen(0.809, 0.02))
     assert prefers_own_labels(soft, chosen(0.811, 0.02))
     assert prefers_own_labels(soft, chosen(0.79, 0.02, train_auc=1.0))
@@ -212,6 +227,25 @@ def test_relative_weights_are_divided_too():
     again = TreeRank(soft_labels=True).fit(x, y, sample_weight=7.3 * weight)
     assert len(model.partition_) > 1
     assert np.array_equal(model.score_samples(x), again.score_samples(x))
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [(np.arange(1, 301), 2**22), (np.full(300, 3), UNITS), (1 + np.arange(300) % 200, UNITS)],
+    ids=["relative", "equal", "copies"],
+)
+def test_the_units_of_all_rows_fit_in_32_bits(weight, expected, monkeypatch):
+    x, y = table(300, 3, 7)
+    rows, folds, options = rows_and_folds(x, y, monkeypatch, weight)
+    soft = soften(rows, folds, options).soft
+    assert soft.scale == expected
+    relative = soft.units[0].sum(axis=1) / soft.scale / weight
+    assert relative == pytest.approx(relative[0], rel=1e-5)
+    assert soft.units[0].sum(dtype=np.int64) < 2**32
+    heavy = replace(rows.data.weights, repeats=None, units=np.full(300, 2**40), scale=2.0**8)
+    rows = replace(rows, data=replace(rows.data, weights=heavy))
+    soft = soften(rows, folds, options).soft
+    assert 2**29 < soft.units[0].sum(dtype=np.int64) < 2**32
 
 
 def test_a_model_file_keeps_the_soft_shares(tmp_path):

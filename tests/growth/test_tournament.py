@@ -55,9 +55,10 @@ def test_two_classes_grow_the_same_tree_alone_and_in_a_tournament(monkeypatch, s
     grow, n_compared = _core.grow_trees, []
 
     def compare(*args):
-        *rest, n_classes = args
+        *rest, n_classes, soft = args
         assert n_classes == 2
-        alone, together = grow(*rest, 2), grow(*rest, 3)
+        none = None if soft is None else np.dstack([soft, np.zeros_like(soft[:, :, :1])])
+        alone, together = grow(*rest, 2, soft), grow(*rest, 3, none)
         for one, other in zip(alone, together, strict=True):
             a, b = tree_from_core(one, 1.0), tree_from_core(other, 1.0)
             for name in ("parent", "left", "right", "depth", "first_test", "last_test"):

@@ -32,4 +32,12 @@ from .pruning import (
 from .reading import baseline_game, path_game, shapley_interactions, shapley_values
 from .scoring import best_grades, mixture_evidence
 from .splits import all_cuts, cut_gain, histogram
-from .trees import baked_values, node_weights, path_values, tested_cuts, walk
+from .trees import (
+    baked_values,
+    node_weights,
+    path_values,
+    shrunken_walk,
+    sums_of_leaves,
+    tested_cuts,
+    walk,
+)

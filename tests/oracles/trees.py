@@ -135,3 +135,26 @@ def baked_values(trees, shrinkage, scale):
                 alone = ways[to] == 1 and sums[start + at] is not None
                 sums[start + to] = steps[start + to] + sums[start + at] if alone else None
     return sums, steps
+
+
+def sums_of_leaves(left, right, leaf_counts):
+    """Return the counts of each cell: the sum over the leaf cells below it."""
+
+    def leaves(cell):
+        return [cell] if left[cell] < 0 else leaves(left[cell]) + leaves(right[cell])
+
+    return np.array([leaf_counts[leaves(cell)].sum(axis=0) for cell in range(len(left))])
+
+
+def shrunken_walk(parent, weight, share, shrinkage):
+    """Return the share of each cell: that of the root, and a shrunken change at each step down."""
+    values = []
+    for cell in range(len(parent)):
+        path = [cell]
+        while parent[path[-1]] >= 0:
+            path.append(parent[path[-1]])
+        value = share[0].copy()
+        for up, down in pairwise(path[::-1]):
+            value += (share[down] - share[up]) / (1 + shrinkage / weight[up])
+        values.append(value)
+    return np.array(values)

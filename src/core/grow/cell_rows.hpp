@@ -52,8 +52,8 @@ void copy_columns(const CodeMatrix<Code>& codes, std::size_t first, const Row* r
 // Returns a view in which rows[0, n) are contiguous, and renumbers the rows from 0; null if that
 // would not pay. `pool` may be null.
 template <class Code>
-std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::size_t n,
-                                         ThreadPool* pool) {
+std::shared_ptr<View<Code>> compact_view(const View<Code>& old, std::size_t n_classes, Row* rows,
+                                         std::size_t n, ThreadPool* pool) {
     const std::size_t p = old.codes.features;
     if (n * kCompactShare > old.codes.rows || old.codes.rows * p * sizeof(Code) < kCacheBytes)
         return nullptr;
@@ -69,11 +69,7 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, Row* rows, std::
             copy_columns<1>(old.codes, first + pass - passes, rows, n, view->own_codes.get());
     });
     view->copy_weights(old, rows, n);
-    if (old.classes != nullptr) {
-        view->own_classes.resize(n);
-        for (std::size_t i = 0; i < n; ++i) view->own_classes[i] = old.classes[row_id(rows[i])];
-        view->classes = view->own_classes.data();
-    }
+    view->copy_classes(old, rows, n, n_classes);
     for (std::size_t i = 0; i < n; ++i) rows[i] = renumbered(rows[i], static_cast<Row>(i));
     view->codes = {view->own_codes.get(), n, p, n};
     return view;

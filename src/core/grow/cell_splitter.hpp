@@ -68,7 +68,8 @@ class CellSplitter {
     void find_candidates(Open& open) {
         if (!may_split(*open.cell, options_)) return;
         monitor_.check();
-        if (auto view = compact_view(*open.view, rows(open), open.size(), pool_for(open)))
+        if (auto view =
+                compact_view(*open.view, table_.n_classes, rows(open), open.size(), pool_for(open)))
             open.view = std::move(view);
         const CellTrials trials = trials_of(open, table_.features, options_);
         if (!open.histograms && shares_histograms(open.size())) {
@@ -121,8 +122,9 @@ class CellSplitter {
         if (has_two_classes())
             return leafrank_.count(*open.view, rows(open), open.size(), features, histograms);
         for (std::size_t k = 0; k < table_.n_classes; ++k) {
-            const std::size_t n = select(open, {static_cast<std::int32_t>(k), -1}, work(open));
-            leafrank_.count(*open.view, work(open), n, features,
+            const ClassPair alone{static_cast<std::int32_t>(k), -1};
+            const std::size_t n = select(open, alone, work(open));
+            leafrank_.count(pair_view(open, alone), work(open), n, features,
                             histograms + k * table_.features.histogram_size());
         }
     }
@@ -167,14 +169,37 @@ class CellSplitter {
             return open.size();
         }
         const std::uint8_t* classes = open.view->classes;
+        const bool is_soft = open.view->soft != nullptr;
         std::size_t n = 0;
         for (std::size_t i = 0; i < open.size(); ++i) {
             const Row row = rows[i];
             const std::int32_t own = classes[row_id(row)];
             to[n] = (row & ~kLabelBit) | (own == pair.second ? kLabelBit : 0);
-            n += own == pair.first || own == pair.second;
+            n += is_soft ? pair_weight(open, row, pair) != 0
+                         : own == pair.first || own == pair.second;
         }
         return n;
+    }
+
+    // The soft label of a row in a pair, or in one class, of more than two.
+    std::int64_t pair_weight(const Open& open, Row row, ClassPair pair) const {
+        const std::uint32_t* units = open.view->soft + row_id(row) * table_.n_classes;
+        return soft_weight(units[pair.first], pair.second < 0 ? 0 : units[pair.second]);
+    }
+
+    // The view in which the rows of a pair have their weights: that of the cell, unless the rows
+    // have soft labels of more than two classes.
+    const View<Code>& pair_view(const Open& open, ClassPair pair) {
+        if (open.view->soft == nullptr) return *open.view;
+        pair_view_.codes = open.view->codes;
+        pair_view_.by_row = open.view->by_row;
+        pair_view_.own_weights.resize(open.view->codes.rows);
+        const Row* rows = buffers_.rows.data() + open.first;
+        for (std::size_t i = 0; i < open.size(); ++i)
+            pair_view_.own_weights[row_id(rows[i])] = pair_weight(open, rows[i], pair);
+        pair_view_.weights = pair_view_.own_weights.data();
+        pair_view_.has_soft_weights = true;
+        return pair_view_;
     }
 
     void try_pair(Open& open, ClassPair pair, const std::vector<std::int32_t>& features,
@@ -182,11 +207,12 @@ class CellSplitter {
         const Weights& cell = open.cell->class_weight;
         const ClassWeight weight{cell[pair.first], cell[pair.second]};
         const std::size_t n = select(open, pair, work(open));
+        const View<Code>& view = pair_view(open, pair);
         if (pruner_) unpermuted_.assign(work(open), work(open) + n);
-        leafrank_.grow(*open.view, work(open), n, scratch(open), weight, features, {0, 0, key},
-                       weight, histogram_of(open, pair).get());
+        leafrank_.grow(view, work(open), n, scratch(open), weight, features, {0, 0, key}, weight,
+                       histogram_of(open, pair).get());
         if (pruner_)
-            pruner_->prune(leafrank_, {*open.view, unpermuted_.data(), n, weight, features, key},
+            pruner_->prune(leafrank_, {view, unpermuted_.data(), n, weight, features, key},
                            scratch(open));
         Weights leaf_weight;
         if (!has_two_classes() && leafrank_.nodes.size() > 1) {
@@ -232,9 +258,14 @@ class CellSplitter {
         const Row* routed = work(open);
         for (const LeafRows& leaf : leaves_) {
             std::int64_t units[kMaxClasses] = {};
-            for (std::size_t i = leaf.first; i < leaf.last; ++i)
-                units[open.view->classes[row_id(routed[i])]] +=
-                    units_of(routed[i], open.view->weights);
+            for (std::size_t i = leaf.first; i < leaf.last; ++i) {
+                const std::size_t row = row_id(routed[i]);
+                if (open.view->soft != nullptr)
+                    for (std::size_t k = 0; k < n_classes; ++k)
+                        units[k] += open.view->soft[row * n_classes + k];
+                else
+                    units[open.view->classes[row]] += units_of(routed[i], open.view->weights);
+            }
             for (std::size_t k = 0; k < n_classes; ++k)
                 weight[leaf.node * n_classes + k] = static_cast<double>(units[k]);
         }
@@ -259,6 +290,7 @@ class CellSplitter {
     std::optional<LeafRankPruner<Code, Count>> pruner_;
     std::vector<Row> unpermuted_;   // the rows of a pair before they are permuted
     std::vector<LeafRows> leaves_;  // ranges that the rows were routed to
+    View<Code> pair_view_;          // of soft labels of more than two classes
 };
 
 }  // namespace treerank

@@ -170,11 +170,28 @@ class Driver {
 template <class Code>
 Weights class_weights(const std::vector<Row>& rows, const Table<Code>& table) {
     std::int64_t units[kMaxClasses] = {};
-    const bool two = table.n_classes == 2;
-    for (const Row row : rows)
-        units[two ? (row & kLabelBit) != 0 : table.labels[row_id(row)]] +=
-            units_of(row, table.weights);
-    return {units, units + table.n_classes};
+    const std::size_t n_classes = table.n_classes;
+    for (const Row row : rows) {
+        if (table.soft != nullptr)
+            for (std::size_t k = 0; k < n_classes; ++k)
+                units[k] += table.soft[row_id(row) * n_classes + k];
+        else
+            units[n_classes == 2 ? (row & kLabelBit) != 0 : table.labels[row_id(row)]] +=
+                units_of(row, table.weights);
+    }
+    return {units, units + n_classes};
+}
+
+// The rows whose soft labels have any weight.
+template <class Code>
+std::vector<Row> soft_rows(const Table<Code>& table) {
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < table.codes.rows; ++i) {
+        const std::uint32_t* units = table.soft + i * table.n_classes;
+        if (std::any_of(units, units + table.n_classes, [](std::uint32_t u) { return u != 0; }))
+            rows.push_back(pack_row(static_cast<std::uint32_t>(i), table.labels[i] != 0, 1));
+    }
+    return rows;
 }
 
 template <class Code, class Count>
@@ -216,9 +233,14 @@ std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
     monitor.expect(static_cast<double>(n_trees) * static_cast<double>(n));
     run_in_teams(pool, n_trees, [&](std::size_t t, ThreadPool* helpers) {
         const std::uint64_t key = key_of(options.seed, options.first_tree + t);
-        std::vector<Row> rows = rows_that_count(
-            n, table.labels, repeats != nullptr ? repeats + t * n : nullptr, table.weights);
-        trees[t] = grow_tree(table, std::move(rows), {key}, options, helpers, monitor);
+        Table<Code> own = table;
+        if (own.soft != nullptr) own.soft += t * n * own.n_classes;
+        std::vector<Row> rows =
+            own.soft != nullptr
+                ? soft_rows(own)
+                : rows_that_count(n, own.labels, repeats != nullptr ? repeats + t * n : nullptr,
+                                  own.weights);
+        trees[t] = grow_tree(own, std::move(rows), {key}, options, helpers, monitor);
     });
     return trees;
 }

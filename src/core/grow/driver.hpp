@@ -25,8 +25,8 @@ RankTree grow_tree(const Table<Code>& table, std::vector<Row> sample, const Grow
                    const TreeRankOptions& options, ThreadPool* pool, ProgressMonitor& monitor);
 
 // Grows several trees on one table. `repeats` (trees x rows) is how often each row counts; null:
-// once. Trees, cells and features are distributed over the pool; the result does not depend on its
-// size.
+// once. With soft labels, the table has those of all trees, one after the other. Trees, cells and
+// features are distributed over the pool; the result does not depend on its size.
 template <class Code>
 std::vector<RankTree> grow_trees(const Table<Code>& table, std::size_t n_trees,
                                  const std::uint8_t* repeats, const TreeRankOptions& options,

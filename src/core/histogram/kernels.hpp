@@ -33,7 +33,7 @@ inline constexpr int kLanes = 8;
 template <class Code, class Count>
 struct Kernels {
     // Adds rows to the histograms of up to four features in one pass. Here and below, the code of
-    // row i is column[i * step].
+    // row i is column[i * step], and `weights` are those of a view.
     void (*count)(const Row* rows, std::size_t n, const std::int64_t* weights,
                   const Code* const* columns, std::size_t step, Count* const* histograms,
                   std::size_t n_features);

@@ -39,38 +39,42 @@ struct IncrementTable {
     }
 };
 constexpr IncrementTable kIncrements;
-struct PackedIncrements {
-    explicit PackedIncrements(const std::int64_t*) {}
-    TREERANK_INLINE PackedCount of_row(const PackedIncrements&, Row row) {
+struct RepeatIncrements {
+    TREERANK_INLINE PackedCount of_row(const RepeatIncrements&, Row row) {
         return kIncrements.of[row & 31];
+    }
+};
+// Soft labels: a row counts in both classes.
+struct SoftIncrements {
+    const std::int64_t* weights;
+    TREERANK_INLINE PackedCount of_row(const SoftIncrements& self, Row row) {
+        return static_cast<PackedCount>(self.weights[row >> kRowShift]);
     }
 };
 struct WideIncrements {
     const std::int64_t* weights;
-    explicit WideIncrements(const std::int64_t* w) : weights(w) {}
     TREERANK_INLINE WideCount of_row(const WideIncrements& self, Row row) {
         const std::int64_t weight = self.weights[row >> kRowShift];
         const std::int64_t mask = -static_cast<std::int64_t>((row & kLabelBit) != 0);
         return {weight & ~mask, weight & mask};
     }
 };
-template <class Count>
-struct IncrementsOf;
-template <>
-struct IncrementsOf<PackedCount> {
-    using type = PackedIncrements;
-};
-template <>
-struct IncrementsOf<WideCount> {
-    using type = WideIncrements;
-};
+// Calls job with the increments that the counters and weights stand for.
+template <class Count, class Job>
+TREERANK_INLINE auto with_increments(const std::int64_t* weights, const Job& job) {
+    if constexpr (std::is_same_v<Count, WideCount>) {
+        return job(WideIncrements{weights});
+    } else {
+        if (weights != nullptr) return job(SoftIncrements{weights});
+        return job(RepeatIncrements{});
+    }
+}
 
 // Four independent histograms per pass keep four chains of load, add and store in flight, and each
 // row is decoded once for all of them.
-template <bool Add, int N, bool ByColumn, class Code, class Count>
-void count_pass(const Row* rows, std::size_t n, const std::int64_t* weights,
+template <bool Add, int N, bool ByColumn, class Increments, class Code, class Count>
+void count_pass(const Row* rows, std::size_t n, const Increments& increments,
                 const Code* const* columns, std::size_t step, Count* const* histograms) {
-    const typename IncrementsOf<Count>::type increments(weights);
     const Code* column[N];
     Count* histogram[N];
     for (int k = 0; k < N; ++k) {
@@ -85,42 +89,45 @@ void count_pass(const Row* rows, std::size_t n, const std::int64_t* weights,
     }
 }
 
-template <bool Add, bool ByColumn, class Code, class Count>
-TREERANK_INLINE void count_some(const Row* rows, std::size_t n, const std::int64_t* weights,
+template <bool Add, bool ByColumn, class Increments, class Code, class Count>
+TREERANK_INLINE void count_some(const Row* rows, std::size_t n, const Increments& increments,
                                 const Code* const* columns, std::size_t step,
                                 Count* const* histograms, std::size_t n_features) {
     switch (n_features) {
         case 4:
-            return count_pass<Add, 4, ByColumn>(rows, n, weights, columns, step, histograms);
+            return count_pass<Add, 4, ByColumn>(rows, n, increments, columns, step, histograms);
         case 3:
-            return count_pass<Add, 3, ByColumn>(rows, n, weights, columns, step, histograms);
+            return count_pass<Add, 3, ByColumn>(rows, n, increments, columns, step, histograms);
         case 2:
-            return count_pass<Add, 2, ByColumn>(rows, n, weights, columns, step, histograms);
+            return count_pass<Add, 2, ByColumn>(rows, n, increments, columns, step, histograms);
         default:
-            return count_pass<Add, 1, ByColumn>(rows, n, weights, columns, step, histograms);
+            return count_pass<Add, 1, ByColumn>(rows, n, increments, columns, step, histograms);
     }
 }
 
 template <bool Add, class Code, class Count>
 void count(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* const* columns,
            std::size_t step, Count* const* histograms, std::size_t n_features) {
-    if (step == 1)
-        count_some<Add, true>(rows, n, weights, columns, step, histograms, n_features);
-    else
-        count_some<Add, false>(rows, n, weights, columns, step, histograms, n_features);
+    with_increments<Count>(weights, [&](const auto& increments) {
+        if (step == 1)
+            count_some<Add, true>(rows, n, increments, columns, step, histograms, n_features);
+        else
+            count_some<Add, false>(rows, n, increments, columns, step, histograms, n_features);
+    });
 }
 
 template <class Code, class Count>
 std::int32_t list(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
                   std::size_t step, std::int32_t n_codes, Count* counters, std::uint64_t* words,
                   std::int32_t* codes, Count* counts) {
-    const typename IncrementsOf<Count>::type increments(weights);
-    for (std::size_t i = 0; i < n; ++i) {
-        const Row row = rows[i];
-        const Code code = column[(row >> kRowShift) * step];
-        update<true>(counters[code], increments.of_row(increments, row));
-        words[code >> 6] |= std::uint64_t{1} << (code & 63);
-    }
+    with_increments<Count>(weights, [&](const auto& increments) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const Row row = rows[i];
+            const Code code = column[(row >> kRowShift) * step];
+            update<true>(counters[code], increments.of_row(increments, row));
+            words[code >> 6] |= std::uint64_t{1} << (code & 63);
+        }
+    });
     codes[0] = static_cast<std::int32_t>(words[0] & 1);
     counts[0] = counters[0];
     counters[0] = Count{};
@@ -153,12 +160,13 @@ void subtract(WideCount* target, const WideCount* parent, const WideCount* child
 template <class Code, class Count>
 void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, const Code* column,
                std::size_t step, Code cut, Count* sums) {
-    const typename IncrementsOf<Count>::type increments(weights);
-    for (std::size_t i = 0; i < n; ++i) {
-        const Row row = rows[i];
-        const Code code = column[(row >> kRowShift) * step];
-        update<true>(sums[(code != 0) + (code > cut)], increments.of_row(increments, row));
-    }
+    with_increments<Count>(weights, [&](const auto& increments) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const Row row = rows[i];
+            const Code code = column[(row >> kRowShift) * step];
+            update<true>(sums[(code != 0) + (code > cut)], increments.of_row(increments, row));
+        }
+    });
 }
 
 // Writes every row to both sides and advances only one of the two positions: no branch to

@@ -121,20 +121,19 @@ class LeafRankPruner {
     // Divides the cell's rows into those that the fold holds out and the rest, whose weight it
     // returns.
     ClassWeight hold_out(const GrownCell<Code>& cell, std::size_t fold) {
-        std::int64_t weight[2] = {0, 0};
+        WideCount weight;
         train_.clear();
         held_out_.clear();
         for (std::size_t i = 0; i < cell.n; ++i) {
             const Row row = cell.rows[i];
-            const bool positive = (row & kLabelBit) != 0;
             if (fold_[i] == fold) {
                 held_out_.push_back(row);
             } else {
-                weight[positive] += units_of(row, cell.view.weights);
+                weight += pair_units(row, cell.view);
                 train_.push_back(row);
             }
         }
-        return {static_cast<double>(weight[0]), static_cast<double>(weight[1])};
+        return {static_cast<double>(weight.negative), static_cast<double>(weight.positive)};
     }
 
     // The weight of the held-out rows in each node of the fold's tree.
@@ -144,8 +143,9 @@ class LeafRankPruner {
         for (const Row row : held_out_) {
             ClassWeight& leaf =
                 weights[leaf_of(0, nodes, tree_.category_sets, view.codes, row_id(row))];
-            const auto units = static_cast<double>(units_of(row, view.weights));
-            ((row & kLabelBit) != 0 ? leaf.positive : leaf.negative) += units;
+            const WideCount units = pair_units(row, view);
+            leaf = leaf + ClassWeight{static_cast<double>(units.negative),
+                                      static_cast<double>(units.positive)};
         }
         for (std::size_t i = nodes.size(); i-- > 0;)
             if (nodes[i].left >= 0) weights[i] = weights[nodes[i].left] + weights[nodes[i].right];

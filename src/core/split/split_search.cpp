@@ -249,8 +249,8 @@ void SplitSearch<Code, Count>::consider(const Node& node, std::int32_t feature, 
 // Whether all numeric features of a node can be searched together.
 template <class Code, class Count>
 bool SplitSearch<Code, Count>::has_few_rows(const Node& node) const {
-    return kernels_.cut_few != nullptr && node.histogram == nullptr && node.n <= kFewRows &&
-           options_.criterion == Criterion::kGini && !options_.random_cuts &&
+    return kernels_.cut_few != nullptr && view_->weights == nullptr && node.histogram == nullptr &&
+           node.n <= kFewRows && options_.criterion == Criterion::kGini && !options_.random_cuts &&
            !features_.missing_by_cell_mean() && node.search.node.total() <= kFewWeight;
 }
 

@@ -21,10 +21,9 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning.binning import Coded
 from treerank._growth.local import LocalRows
-from treerank._growth.trees import TreeRankOptions, grow_samples
-from treerank._input.validation import Table, TrainingData
+from treerank._growth.trees import SoftLabels, TreeRankOptions, grow_samples
+from treerank._input.validation import TrainingData
 from treerank._input.weights import Weights
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
@@ -45,12 +44,14 @@ MAX_DEPTH = 10
 LEAFRANK_DEPTH = 2
 LEAST_WEIGHT = 5.0
 SHRINKAGE = 20.0
-# Units of a row of weight 1; its soft label divides them among the classes, as integers.
-UNITS = 1024
+# Units of a row of weight 1, which its soft label divides among the classes. Relative weights have
+# more, and large weights fewer: units of all rows are added up in counters of 32 bits.
+UNITS = 1024.0
+MOST_UNITS = 2.0**31
 
 
 def most_soft_rows(n_classes: int) -> int:
-    """Return the number of rows up to which labels are softened: rows are copied for each class."""
+    """Return the number of rows up to which labels are softened."""
     return SOFT_ROWS // (n_classes - 1)
 
 
@@ -58,19 +59,17 @@ def most_soft_rows(n_classes: int) -> int:
 class SoftRows(LocalRows):
     """Rows on which trees are grown to soft labels and evaluated with the labels themselves.
 
-    `copies` has every row once for each class. `samples` has the weights of the copies according to
-    the soft labels, for the tree of all rows and for the tree without each fold.
+    `soft` has labels for the tree of all rows and for the tree without each fold.
     """
 
-    copies: tuple[Coded, TrainingData] | None = None
-    samples: tuple[Weights, ...] = ()
+    soft: SoftLabels | None = None
 
     def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
-        assert self.copies is not None
+        assert self.soft is not None
         assert folds is not None
         tree, *fold_trees = grow_samples(
-            *self.copies, self.monotonic, options, self.samples, self.n_jobs, self.verbose
+            self.coded, self.data, self.monotonic, options, self.soft, self.n_jobs, self.verbose
         )
         weights = self.data.weights
         return [
@@ -100,32 +99,34 @@ def _centred(shares: NDArray[np.float64], wanted: NDArray[np.float64]) -> NDArra
 
 def soften(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> SoftRows:
     """Compute soft labels of the rows."""
-    data, n_rows, n_classes = rows.data, rows.data.table.n_rows, len(rows.classes)
-    scale = UNITS if data.weights.scale == 1.0 else 1  # relative weights already have many units
-    given = data.weights.as_units
-    units = np.full(n_rows, scale) if given is None else given * scale
-    samples = []
-    for fold, shares in enumerate(_upper_shares_by_others(rows, folds, options)):
-        own = data.labels[:, np.newaxis] > np.arange(n_classes - 1)
-        upper = (1.0 - OTHERS_WEIGHT) * own + OTHERS_WEIGHT * shares
-        above = np.rint(upper.clip(0.0, 1.0) * units[:, np.newaxis]).astype(np.int64)
-        bounds = np.column_stack([units, above, np.zeros(n_rows, np.int64)])
-        of_class = -np.diff(bounds, axis=1).T
-        samples.append(np.where(folds.fold != fold, of_class, 0).ravel())
-    samples = [samples[-1], *samples[:-1]]
-    weights = replace(
-        data.weights, repeats=None, units=samples[0], scale=data.weights.scale * scale
-    )
-    n_copies = n_rows * n_classes
-    copies = TrainingData(
-        Table(n_copies, data.table.names, None, []), data.classes,
-        np.repeat(np.arange(n_classes, dtype=np.uint8), n_rows), weights, n_copies, slice(None),
-    )  # fmt: skip
+    data, n_cuts = rows.data, len(rows.classes) - 1
+    units, scale = _row_units(data)
+    shares = _upper_shares_by_others(rows, folds, options)
+    own = data.labels[:, np.newaxis] > np.arange(n_cuts)
+    upper = (1.0 - OTHERS_WEIGHT) * own + OTHERS_WEIGHT * shares
+    above = np.rint(upper.clip(0.0, 1.0) * units[:, np.newaxis])
+    bounds = np.zeros((len(shares), len(units), n_cuts + 2))
+    bounds[..., 0], bounds[..., 1:-1] = units, above
+    soft = (-np.diff(bounds, axis=2)).astype(np.uint32)
+    for fold in range(folds.n_folds):
+        soft[fold, folds.fold == fold] = 0
+    soft = np.roll(soft, 1, axis=0)  # the tree of all rows comes first
     return SoftRows(
         data, rows.coded, rows.monotonic, rows.splitter, rows.n_jobs, rows.verbose,
-        copies=(rows.coded.take(np.tile(np.arange(n_rows), n_classes)), copies),
-        samples=tuple(replace(weights, units=sample) for sample in samples),
+        soft=SoftLabels(soft, scale),
     )  # fmt: skip
+
+
+def _row_units(data: TrainingData) -> tuple[NDArray[np.float64], float]:
+    """Return the weights of the rows in units, as integers, and the units of a weight of 1."""
+    given = data.weights.as_units
+    if given is None:
+        given = np.ones(data.table.n_rows, np.int64)
+    total = given.sum() / data.weights.scale
+    scale = 2.0 ** np.floor(np.log2(MOST_UNITS / total))
+    if data.weights.scale == 1.0:
+        scale = min(scale, UNITS)
+    return np.maximum(np.rint(given / data.weights.scale * scale), 1.0), float(scale)
 
 
 def _upper_shares_by_others(

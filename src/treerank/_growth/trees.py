@@ -77,6 +77,17 @@ class TreeRankOptions:
         }
 
 
+@dataclass(frozen=True)
+class SoftLabels:
+    """The weight of each row in each class, in integers, for each of several trees.
+
+    `units` has shape (n_trees, n_rows, n_classes); `scale` units are a weight of 1.
+    """
+
+    units: NDArray[np.uint32]
+    scale: float
+
+
 def grow_trees(
     coded: Coded,
     data: TrainingData,
@@ -107,30 +118,33 @@ def grow_samples(
     data: TrainingData,
     monotonic: NDArray[np.int8],
     options: TreeRankOptions,
-    samples: Sequence[Weights],
+    samples: Sequence[Weights] | SoftLabels,
     n_jobs: int,
     verbose: int,
 ) -> list[RankTree]:
-    """Grow a tree for each of `samples`, weights of the rows in the units of the data."""
+    """Grow a tree for each of `samples`: weights in the units of the data, or soft labels."""
     assert options.leafrank is not None
     labels, codes, binning = data.labels, coded.codes, coded.binning
-    scale, design_effect = data.weights.scale, data.weights.design_effect
+    scale = (samples if isinstance(samples, SoftLabels) else data.weights).scale
+    design_effect = data.weights.design_effect
     rows: Any = slice(None)
     if options.leafrank.pruning:  # LeafRank's folds depend on the order of the rows
         rows = _order_of_content(codes, data, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
 
-    def grow(repeats: Any, units: Any, first_tree: int) -> list[RankTree]:
+    def grow(repeats: Any, units: Any, first_tree: int, soft: Any = None) -> list[RankTree]:
         grown = _core.grow_trees(
             codes, labels, repeats, units, binning.n_codes, binning.grown_as_sets, monotonic,
             options.for_core(scale, design_effect, first_tree), n_jobs, progress,
-            values, len(data.classes),
+            values, len(data.classes), soft,
         )  # fmt: skip
         trees = [tree_from_core(arrays, scale) for arrays in grown]
         return [tree_with_sets(tree, binning) for tree in trees]
 
     with progress_bar("growing", verbose) as progress:
+        if isinstance(samples, SoftLabels):
+            return grow(None, None, 0, np.ascontiguousarray(samples.units[:, rows]))
         units = [sample.units[rows] for sample in samples if sample.units is not None]
         if units:
             return [grow(None, some, t)[0] for t, some in enumerate(units)]

@@ -50,14 +50,25 @@ class SplitterChoice:
     chosen: int
 
 
-def choose_depth(
-    depths: tuple[int, ...], chosen_by_depth: list[Chosen], slack: float
-) -> SplitterChoice:
+def may_gain_by_depth(depth: int, shallower: list[Chosen]) -> bool:
+    """Whether a depth is worth trying.
+
+    The largest depth is tried if the one before it ranks best, or if no tree was split at all.
+    """
+    if depth < DEPTHS[-1]:
+        return True
+    top = [one.top for one in shallower]
+    has_splits = any(one.path.n_leaves[one.path.chosen] > 1 for one in shallower)
+    return top.index(max(top)) == len(top) - 1 or not has_splits
+
+
+def choose_depth(chosen_by_depth: list[Chosen], slack: float) -> SplitterChoice:
     """Choose the smallest depth whose tree ranks held-out rows as well as the best.
 
     This means within `slack` standard errors, measured by the AUC or, with a focus, by the local or
     partial AUC.
     """
+    depths = DEPTHS[: len(chosen_by_depth)]
     paths = [one.path for one in chosen_by_depth]
     auc = np.array([path.heldout_auc[path.chosen] for path in paths])
     error = np.array([path.heldout_std_error[path.chosen] for path in paths])
@@ -74,7 +85,7 @@ def choose_depth(
     )
 
 
-def prefers_own_labels(soft: Chosen | None, own: Chosen | None = None) -> bool:
+def prefers_own_labels(soft: Chosen | None, own: Chosen | None) -> bool:
     """Whether a tree grown to the labels themselves is preferred to one grown to soft labels.
 
     It is preferred if it ranks held-out rows clearly better. If the pruned tree ranks the training

@@ -16,6 +16,8 @@ from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLO
 
 def tree_with_sets(tree: RankTree, binning: Binning) -> RankTree:
     """Return the same tree with cuts of ordered categories stored as sets of codes."""
+    if not binning.by_statistic:
+        return tree
     tests = tree.tests.copy()
     ordered = np.isin(tests["feature"], list(binning.by_statistic))
     cut = np.flatnonzero(ordered & (tests["left"] >= 0) & (tests["categorical"] == 0))

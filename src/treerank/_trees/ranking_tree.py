@@ -152,6 +152,13 @@ class CellTree(ABC):
             for fold, tree in enumerate(trees)
         ]
 
+    @property
+    def _levels(self) -> list[NDArray[np.intp]]:
+        """Cells at depth 0, 1, ..."""
+        depth = self.cells["depth"]
+        ends = np.cumsum(np.bincount(depth))
+        return np.split(np.argsort(depth, kind="stable"), ends[:-1])
+
     def subtree(self, keep_split: NDArray[np.bool_]) -> Self:
         """Keep only the marked splits; cells below an unmarked split are removed."""
         keep_split = keep_split & self.is_split
@@ -184,22 +191,11 @@ class CellTree(ABC):
     ) -> dict[str, Any]:
         """Return the fields that describe the splits of a subtree."""
 
-    @cached_property
-    def _levels(self) -> list[NDArray[np.intp]]:
-        """Cells at depth 0, 1, ..."""
-        depth = self.cells["depth"]
-        ends = np.cumsum(np.bincount(depth))
-        return np.split(np.argsort(depth, kind="stable"), ends[:-1])
-
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the counts of all cells from those of the leaf cells."""
-        counts = leaf_counts.copy()
-        left: NDArray[np.int32] = self.cells["left"]
-        right: NDArray[np.int32] = self.cells["right"]
-        for level in reversed(self._levels):
-            cells = level[self.is_split[level]]
-            counts[cells] = counts[left[cells]] + counts[right[cells]]
-        return counts
+        left, right, _ = self._gains
+        counts = np.ascontiguousarray(leaf_counts, dtype=np.float64)
+        return _core.sum_children(left, right, counts).reshape(counts.shape)
 
     def shrunken_shares(self, shrinkage: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shrunken shares above each class but the last in each cell.
@@ -209,17 +205,12 @@ class CellTree(ABC):
         (n_cells, n_classes - 1), or (n_shrinkages, n_cells, n_classes - 1) for several shrinkages;
         for two classes, the values are the shares of positives.
         """
-        weight = self.counts.sum(axis=1)
         share = upper_shares(self.counts) if self.shares is None else self.shares
-        shrinkages = np.asarray(shrinkage, dtype=np.float64)[..., np.newaxis]
-        values = np.empty(shrinkages.shape[:-1] + share.shape)
-        values[..., 0, :] = share[0]
-        for at in self._levels[1:]:
-            up = self.cells["parent"][at]
-            step = 1.0 / (1.0 + shrinkages / weight[up])
-            change = (share[at] - share[up]) * step[..., np.newaxis]
-            values[..., at, :] = values[..., up, :] + change
-        return values
+        values = _core.shrink_along_paths(
+            np.ascontiguousarray(self.cells["parent"]), self.counts.sum(axis=1),
+            np.ascontiguousarray(share), np.ravel(np.asarray(shrinkage, dtype=np.float64)),
+        )  # fmt: skip
+        return values.reshape(np.shape(shrinkage) + share.shape)
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,7 @@ class TreeRank(CodedFit, TreeRanker):
         Grow the tree to soft labels, and use them to score its strata. The row's own label
         contributes one fifth to its soft label; the rest is predicted by small forests that were
         not grown on the row [4]_. The tree ranks better with about as many strata, but a fit takes
-        five to ten times as long. "auto": with the default splitter and ``pruning="cv"``, unless a
+        about four times as long. "auto": with the default splitter and ``pruning="cv"``, unless a
         tree grown to the labels themselves ranks held-out rows clearly better. True: always, also
         with a LeafRank as the splitter. With more than 20,000 rows (10,000 with three classes, and
         fewer with more), labels are not softened. Counts and event rates of the strata are always
@@ -145,7 +145,8 @@ class TreeRank(CodedFit, TreeRanker):
         best subtree for every number of leaves.
     splitter_choice_ : SplitterChoice or None
         With the default splitter: the depths of LeafRank that were compared (on at most 20,000
-        rows), their held-out AUC, and the chosen depth.
+        rows), their held-out AUC, and the chosen depth. With soft labels, these are the AUCs of
+        trees grown to them.
     soft_labels_ : bool
         Whether the tree was grown to soft labels.
     shrinkage_ : float

@@ -151,12 +151,13 @@ def _upper_shares_by_others(
     trees = grow_samples(
         rows.coded, rows.data, rows.monotonic, other, samples * N_TREES, rows.n_jobs, 0
     )
-    members = [np.flatnonzero(fold == f) for f in range(n_folds)]
-    member_codes = [np.ascontiguousarray(codes[:, some]) for some in members]
+    held_out = [np.flatnonzero((fold == a) | (fold == b)) for a, b in pairs]
+    held_out_codes = [np.ascontiguousarray(codes[:, some]) for some in held_out]
     shares = np.zeros((n_folds + 1, len(fold), len(rows.classes) - 1))
-    for (a, b), tree in zip(pairs * N_TREES, trees, strict=True):
+    for t, tree in enumerate(trees):
+        (a, b), some = pairs[t % len(pairs)], held_out[t % len(pairs)]
         values = tree.shrunken_shares(SHRINKAGE) / N_TREES
-        for judge, own in [(a, b), (b, a)]:
-            shares[judge, members[own]] += values[tree.apply(member_codes[own], rows.n_jobs)]
+        cells = tree.apply(held_out_codes[t % len(pairs)], rows.n_jobs)
+        shares[a + b - fold[some], some] += values[cells]  # rows of fold a for b, and of b for a
     shares[-1] = shares[:-1].sum(axis=0) / (n_folds - 1)
     return shares

@@ -67,6 +67,15 @@ class RowRecords {
     // Prefetches a row into the nearest cache, or into the next level while other rows are counted.
     void prefetch(std::size_t row) const { __builtin_prefetch(record(row)); }
     void prefetch_far(std::size_t row) const { __builtin_prefetch(record(row), 0, 2); }
+    // Prefetches a row whose gradient will be set. Other threads have counted it, and their caches
+    // have to give it up first, which takes longer than a fetch.
+    void prefetch_for_writing(std::size_t row) const {
+#if defined(__x86_64__)
+        __asm__ __volatile__("prefetchw %0" : : "m"(*record(row)));
+#else
+        __builtin_prefetch(record(row), 1);
+#endif
+    }
 
   private:
     std::byte* record(std::size_t row) const { return first_ + row * stride_; }

@@ -10,10 +10,24 @@ namespace treerank {
 namespace {
 constexpr long long kReportEveryNs = 50'000'000;
 
-// Waking a sleeping thread takes longer than many jobs, so spin first, for about the time between
-// two rounds of boosting.
+// Tells the processor that this thread is waiting in a loop.
+void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+// Waking a sleeping thread takes longer than many jobs, so threads look for work first, for about
+// the time between two rounds of boosting. Most calls come within microseconds, sooner than the
+// scheduler would return from a yield.
 template <class Condition>
 void look_out_for(const Condition& condition) {
+    for (int looks = 0; looks < 256; ++looks) {
+        if (condition()) return;
+        pause_briefly();
+    }
     for (int looks = 0; looks < 1000 && !condition(); ++looks) std::this_thread::yield();
 }
 
@@ -70,68 +84,82 @@ void ThreadPool::drain(std::size_t thread) {
     try {
         for (std::size_t k = 0; k < n_shares_; ++k) {
             Share& share = shares_[(thread + k) % n_shares_];
-            while (share.next.load(std::memory_order_relaxed) < share.last) {
-                const std::size_t i = share.next.fetch_add(1);
-                if (i >= share.last) break;
+            while (share.next.load(std::memory_order_relaxed) < share.end) {
+                const std::size_t i = share.next.fetch_add(step_, std::memory_order_relaxed);
+                if (i >= share.end) break;
                 check();
                 (*job_)(i);
             }
         }
     } catch (...) {
         // Let the other threads finish their current jobs and take no more.
-        for (std::size_t k = 0; k < n_shares_; ++k) shares_[k].next.store(shares_[k].last);
+        for (std::size_t k = 0; k < n_shares_; ++k) shares_[k].next.store(shares_[k].end);
         std::lock_guard lock(mutex_);
         if (!error_) error_ = std::current_exception();
     }
 }
 
+void ThreadPool::wait_for_call(std::uint64_t seen) {
+    look_out_for([&] { return called(seen); });
+    if (called(seen)) return;
+    std::unique_lock lock(mutex_);
+    ++n_asleep_;
+    wake_.wait(lock, [&] { return called(seen); });
+    --n_asleep_;
+}
+
 void ThreadPool::work(std::size_t thread) {
     for (std::uint64_t seen = 0;;) {
-        look_out_for([&] { return called(seen); });
-        if (!called(seen)) {
-            std::unique_lock lock(mutex_);
-            wake_.wait(lock, [&] { return called(seen); });
-        }
+        wait_for_call(seen);
         if (closing_) return;
         std::uint64_t state = state_.load();
-        while ((state & kOpen) != 0 && !state_.compare_exchange_weak(state, state + 1)) continue;
+        const bool joins = (state & kOpen) != 0;
+        if (joins) state = state_.fetch_add(1);
         seen = state >> kRoundShift;
-        if ((state & kOpen) == 0) continue;  // the call closed before this thread joined it
-        drain(thread);
+        if (!joins) continue;
+        if ((state & kOpen) != 0) drain(thread);  // else the call has closed in the meantime
         state_.fetch_sub(1);
-        if (idle()) {
-            std::lock_guard lock(mutex_);  // the caller has not tested idle() yet or is asleep
+        if (caller_sleeps_.load() && idle()) {
+            std::lock_guard lock(mutex_);  // the caller is asleep, or has not tested idle() yet
             done_.notify_one();
         }
     }
 }
 
-void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job,
-                     std::size_t n_shares) {
-    if (n <= 1 || size() == 1) {
+void ThreadPool::wait_until_idle() {
+    look_out_for([&] { return idle(); });
+    if (idle()) return;
+    std::unique_lock lock(mutex_);
+    caller_sleeps_ = true;
+    done_.wait(lock, [&] { return idle(); });
+    caller_sleeps_ = false;
+}
+
+void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job, bool in_ranges) {
+    const std::size_t n_threads = size();
+    if (n <= 1 || n_threads == 1) {
         for (std::size_t i = 0; i < n; ++i) {
             check();
             job(i);
         }
         return;
     }
-    {
-        std::lock_guard lock(mutex_);
-        job_ = &job;
-        n_shares_ = n_shares;
-        for (std::size_t k = 0; k < n_shares; ++k) {
-            shares_[k].next.store(k * n / n_shares, std::memory_order_relaxed);
-            shares_[k].last = (k + 1) * n / n_shares;
-        }
-        error_ = nullptr;
-        state_.store((((state_.load() >> kRoundShift) + 1) << kRoundShift) | kOpen);
+    job_ = &job;
+    n_shares_ = std::min(n, n_threads);
+    step_ = in_ranges ? 1 : n_shares_;
+    for (std::size_t k = 0; k < n_shares_; ++k) {
+        shares_[k].next.store(in_ranges ? k * n / n_shares_ : k, std::memory_order_relaxed);
+        shares_[k].end = in_ranges ? (k + 1) * n / n_shares_ : n;
     }
-    wake_.notify_all();
+    error_ = nullptr;
+    state_.fetch_add((std::uint64_t{1} << kRoundShift) | kOpen);
+    if (n_asleep_.load() > 0) {
+        std::lock_guard lock(mutex_);
+        wake_.notify_all();
+    }
     drain(0);
     state_.fetch_and(~kOpen);
-    look_out_for([&] { return idle(); });
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return idle(); });
+    wait_until_idle();
     if (error_) std::rethrow_exception(error_);
 }
 

@@ -71,15 +71,15 @@ class ThreadPool {
     void add_guest() { ++n_guests_; }
     void work_as_guest();
 
-    // Calls job(i) for i in [0, n); each idle thread takes the next i. The caller works too and
-    // does not wait for threads that arrive after the last job has been taken. Rethrows the first
-    // exception.
-    void run(std::size_t n, const std::function<void(std::size_t)>& job) { run(n, job, 1); }
-    // Like run(), for repeated calls in which job(i) works on the same rows each time. Each thread
-    // starts with its own share of [0, n), whose rows are still in its cache from the previous
-    // call, and then takes jobs left over from the other shares.
+    // Calls job(i) for i in [0, n). Each thread starts with its own share of the jobs and then
+    // takes those left over from other shares; the first jobs are started first. The caller works
+    // too and does not wait for threads that arrive after the last job has been taken. Rethrows
+    // the first exception.
+    void run(std::size_t n, const std::function<void(std::size_t)>& job) { run(n, job, false); }
+    // Like run(), for repeated calls in which job(i) works on the same rows each time: a share is a
+    // range of [0, n), whose rows are still in the cache of its thread from the previous call.
     void run_with_affinity(std::size_t n, const std::function<void(std::size_t)>& job) {
-        run(n, job, size());
+        run(n, job, true);
     }
 
     // For long jobs to call from time to time; throws Interrupted.
@@ -88,16 +88,18 @@ class ThreadPool {
     }
 
   private:
-    // Jobs [next, last). Each share has its own cache line, so that threads spinning for the next
-    // call do not take the line away from working threads.
+    // Jobs next, next + step_, ... below `end`. Each share has its own cache line: threads that took
+    // their jobs from one counter would wait for each other.
     struct alignas(kLineBytes) Share {
         std::atomic<std::size_t> next{0};
-        std::size_t last = 0;
+        std::size_t end = 0;
     };
 
-    void run(std::size_t n, const std::function<void(std::size_t)>& job, std::size_t n_shares);
+    void run(std::size_t n, const std::function<void(std::size_t)>& job, bool in_ranges);
     void work(std::size_t thread);
     void drain(std::size_t thread);
+    void wait_for_call(std::uint64_t seen);
+    void wait_until_idle();
     bool called(std::uint64_t seen) const {
         return closing_.load() || state_.load() >> kRoundShift != seen;
     }
@@ -109,7 +111,7 @@ class ThreadPool {
     std::condition_variable done_;
     const std::function<void(std::size_t)>* job_ = nullptr;
     std::vector<Share> shares_;
-    std::size_t n_shares_ = 0;  // number of shares in use
+    std::size_t n_shares_ = 0, step_ = 1;  // shares in use, and the step from job to job
     std::atomic<std::size_t> n_guests_{0};
     std::atomic<std::size_t> next_guest_{0};
     // Packs the number of the call (upper bits), whether threads may still join it (kOpen), and the
@@ -118,6 +120,10 @@ class ThreadPool {
     static constexpr std::uint64_t kOpen = std::uint64_t{1} << 16;
     alignas(kLineBytes) std::atomic<std::uint64_t> state_{0};
     std::atomic<bool> closing_{false};
+    // Whether anyone has to be woken. A thread says that it sleeps before it looks at the state for
+    // the last time, and the state is changed before this is read, so that no call goes unnoticed.
+    std::atomic<std::size_t> n_asleep_{0};
+    std::atomic<bool> caller_sleeps_{false};
     alignas(kLineBytes) std::exception_ptr error_;
     std::vector<std::thread> workers_;
 };

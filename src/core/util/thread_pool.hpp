@@ -88,8 +88,8 @@ class ThreadPool {
     }
 
   private:
-    // Jobs next, next + step_, ... below `end`. Each share has its own cache line: threads that took
-    // their jobs from one counter would wait for each other.
+    // Jobs next, next + step_, ... below `end`. Each share has its own cache line: if all threads
+    // took their jobs from one counter, they would wait for each other.
     struct alignas(kLineBytes) Share {
         std::atomic<std::size_t> next{0};
         std::size_t end = 0;

@@ -65,10 +65,10 @@ class Weights:
     def where(self, kept: NDArray[np.bool_]) -> Weights:
         """Return the weights with those of rows that are not kept set to 0."""
         if self.units is not None:
-            return Weights(units=np.where(kept, self.units, 0), scale=self.scale)
+            return replace(self, units=np.where(kept, self.units, 0))
         if self.repeats is None:
-            return Weights(repeats=kept.view(np.uint8))
-        return Weights(repeats=np.where(kept, self.repeats, np.uint8(0)))
+            return replace(self, repeats=kept.view(np.uint8))
+        return replace(self, repeats=np.where(kept, self.repeats, np.uint8(0)))
 
 
 def join_weights(parts: list[Weights]) -> Weights:

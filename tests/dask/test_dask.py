@@ -11,6 +11,7 @@ from hypothesis_examples import examples
 from treerank import LeafRank, RankingForest, TreeRank
 from treerank._growth import soft_labels
 from treerank._plans import forest as forest_plan
+from treerank._select import plan_race
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
@@ -257,7 +258,10 @@ def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind, categories
     assert local.feature_importances_[whole.columns.get_loc("town")] > 0
 
 
-def test_a_forest_chooses_the_plan_that_it_chooses_in_memory(threads, monkeypatch):
+@pytest.mark.parametrize("n_compared", [24, 4], ids=["as they are", "extrapolated"])
+def test_a_forest_chooses_the_plan_that_it_chooses_in_memory(threads, monkeypatch, n_compared):
+    monkeypatch.setattr(plan_race, "RACE_TREES", n_compared)
+    monkeypatch.setattr(plan_race, "RACE_SHARE", 2)
     monkeypatch.setattr(forest_plan, "RIVAL_ROWS", 150)
     monkeypatch.setattr(forest_plan, "RIVAL_TREES", 8)
     x, y = table(200)

@@ -47,8 +47,46 @@ def test_trees_of_the_race_are_those_of_the_plan(early_race):
     np.testing.assert_array_equal(chosen.score_samples(x), said.score_samples(x))
 
 
+def plain_aucs(x, y, n_trees, monkeypatch):
+    """Out-of-bag AUC of so many trees of each plan."""
+    with monkeypatch.context() as patch:
+        patch.setattr(plan_race, "RACE_SHARE", 64 // n_trees)
+        patch.setattr(plan_race, "RACE_TREES", 64)
+        choice = RankingForest(n_estimators=64).fit(x, y).plan_
+    assert choice.n_trees == n_trees
+    return choice.oob_auc
+
+
+def test_the_auc_of_many_trees_is_extrapolated(early_race, monkeypatch):
+    x, y = sparse_table(2_000)
+    two, four, eight = (plain_aucs(x, y, n, monkeypatch) for n in (2, 4, 8))
+    monkeypatch.setattr(plan_race, "RACE_TREES", 8)
+    forest = RankingForest(n_estimators=64).fit(x, y)
+    worst = min(four, key=four.get)
+    for name, auc in forest.plan_.oob_auc.items():
+        expected = four[name] if name == worst else eight[name] + (eight[name] - two[name]) / 3
+        assert auc == pytest.approx(expected, abs=1e-12)
+    assert forest._trees.n_trees == 64
+    assert "0.8 of the features" in forest.plan_.name
+    splitter = LeafRank(max_depth=None, min_samples_leaf=1, max_features=0.8)
+    said = RankingForest(splitter, n_estimators=64, random_cut_share=0.5).fit(x, y)
+    np.testing.assert_array_equal(forest.score_samples(x), said.score_samples(x))
+
+
+def test_few_trees_of_a_forest_are_those_of_a_small_one():
+    x, y = sparse_table(400)
+    trees = RankingForest(LeafRank(max_depth=3), n_estimators=6, shrinkage=2.0).fit(x, y)
+    few = RankingForest(LeafRank(max_depth=3), n_estimators=2, shrinkage=2.0).fit(x, y)
+    part = trees._trees.some_trees(0, 2)
+    assert part.n_trees == 2
+    for name in ("starts", "step", "importance", "left_share"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(few._trees, name))
+
+
 @pytest.mark.parametrize("n_jobs", [2, 5])
-def test_the_plan_does_not_depend_on_the_threads(early_race, n_jobs):
+@pytest.mark.parametrize("n_compared", [24, 4], ids=["as they are", "extrapolated"])
+def test_the_plan_does_not_depend_on_the_threads(early_race, monkeypatch, n_compared, n_jobs):
+    monkeypatch.setattr(plan_race, "RACE_TREES", n_compared)
     x, y = sparse_table(2_000)
     one, several = (RankingForest(n_estimators=32, n_jobs=j).fit(x, y) for j in (1, n_jobs))
     assert one.plan_ == several.plan_

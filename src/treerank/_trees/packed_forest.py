@@ -194,18 +194,23 @@ class ForestArrays:
 
     def tree(self, number: int) -> ForestArrays:
         """Return a view of a single tree."""
-        at = slice(int(self.starts[number]), int(self.starts[number + 1]))
+        return self.some_trees(number, number + 1)
+
+    def some_trees(self, first: int, last: int) -> ForestArrays:
+        """Return a view of the trees ``first, ..., last - 1``."""
+        at = slice(int(self.starts[first]), int(self.starts[last]))
         return replace(
             self,
-            starts=np.array([0, at.stop - at.start], dtype=np.int64),
+            starts=self.starts[first : last + 1] - self.starts[first],
             slots=self.slots[at],
             step=self.step[at],
             layers=None if self.layers is None else np.ascontiguousarray(self.layers[:, at]),
             weight=None if self.weight is None else self.weight[at],
             set_of=self.set_of[at] if len(self.set_of) else self.set_of,
-            importance=self.importance[number : number + 1],
-            at_end=None if self.at_end is None else self.at_end[number : number + 1],
+            importance=self.importance[first:last],
+            at_end=None if self.at_end is None else self.at_end[first:last],
             left_share=None if self.left_share is None else self.left_share[at],
+            steps=None if self.steps is None else self.steps[:, :, at],
         )
 
     def joined(self, more: ForestArrays) -> ForestArrays:

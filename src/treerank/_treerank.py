@@ -341,10 +341,12 @@ class TreeRank(CodedFit, TreeRanker):
                 break
             plan = replace(options, leafrank=replace(options.leafrank, max_depth=depth))
             limit = self.noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0)
-            pruned.append(
-                self._grow(some, race_folds, plan, shrinkages, limit if self.noise_limit else 0.0)
+            grown = self._grow(
+                some, race_folds, plan, shrinkages, limit if self.noise_limit else 0.0
             )
-            found += [one for one in [pruned[-1].chosen] if one is not None]
+            assert grown.chosen is not None
+            pruned.append(grown)
+            found.append(grown.chosen)
         slack = SOFT_SIMPLER_SLACK if isinstance(rows, SoftRows) else SIMPLER_SLACK
         choice = choose_depth(found, 1.0 if self.one_standard_error else slack)
         chosen = pruned[choice.depths.index(choice.chosen)]

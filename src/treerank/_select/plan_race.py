@@ -2,9 +2,9 @@
 
 The trees of all plans are grown on the same samples, so that their out-of-bag AUCs are computed on
 the same rows and differ only because of the plan. A few trees favour plans whose single trees are
-good, while a forest may gain more from trees that differ from each other. The noise of a mean over
-k trees is proportional to 1 / k, and so is the AUC that is lost by it, nearly: two numbers of trees
-tell the AUC of many.
+good, while a forest may gain more from trees that differ from each other. The variance of a mean
+over k trees is proportional to 1 / k, and the AUC that is lost by it approximately so. The AUC of
+many trees is therefore extrapolated from those of two smaller numbers of trees.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def _extrapolate(plan: ForestPlan, before: Trees, rows: ForestRows) -> tuple[Tre
 def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
     """Return the out-of-bag AUC with the best shrinkage for the plan."""
     numbers = np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
-    some = rows.unseen(trees, plan.sampling, numbers, plan.shrinkages[::2])  # neighbours are alike
+    shrinkages = plan.shrinkages[::2]  # a coarse grid is enough to compare plans
+    some = rows.unseen(trees, plan.sampling, numbers, shrinkages)
     used = np.isfinite(some.means[:, 0])
     labels = some.labels[used]
     n_classes = len(rows.sizes)

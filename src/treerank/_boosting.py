@@ -23,8 +23,8 @@ from treerank._input.parameters import check_choice, check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData, validate_rows
-from treerank._io.parquet import CodedFit
-from treerank._plans.boosting import plan_boosting, size_of
+from treerank._io.coded_fit import CodedFit
+from treerank._plans.boosting import plan_boosting, plan_codings, size_of
 from treerank._select.log_odds import log_odds_lines
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
@@ -86,9 +86,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         that it consists of, which is finer.
     n_bags : int or "auto", default="auto"
         Number of models, each trained on four fifths of the rows; the score is their mean, which
-        ranks better on small tables. "auto": 5 for two classes, fewer than 5,000 rows and at least
-        10 rows of each class, if `n_estimators` is "auto", too, and there is no early stopping;
-        otherwise 1.
+        ranks better. "auto": 10 for two classes, fewer than 50,000 rows and at least 10 rows of
+        each class, if `n_estimators` is "auto", too, and there is no early stopping; otherwise 1.
+        Below 50,000 rows, each bag orders the levels of large categories by other folds.
     early_stopping : bool, default=False
         Keep the number of trees with the highest AUC (VUS) on held-out rows.
     validation_fraction : float, default=0.1
@@ -261,6 +261,11 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
         device_of(self.device)  # raises early if there is no GPU
 
+    def _n_codings(
+        self, class_rows: NDArray[np.int64], validation: Any = (None, None, None)
+    ) -> int:
+        return plan_codings(self, class_rows, validation[0] is not None)
+
     def _fit_coded(
         self, data: TrainingData, coded: Coded, plan: None, validation: Any = (None, None, None)
     ) -> None:
@@ -289,7 +294,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             rows = rows.in_memory().in_order(plan.n_jobs)
         if plan.choice is not None:
             with stage("choose the trees"), progress_bar("choosing", self.verbose) as report:
-                plan, self.plan_ = choose_trees(rows, self._binning, plan, report)
+                first = rows.with_coding(self._binning, 0)
+                plan, self.plan_ = choose_trees(first, self._binning, plan, report)
         self.loss_, self.n_bags_ = plan.loss, plan.n_bags
         if validation is None:
             rows, validation = hold_out(rows, plan, float(self.validation_fraction))

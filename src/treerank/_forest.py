@@ -22,7 +22,7 @@ from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import Table, TrainingData
-from treerank._io.parquet import CodedFit
+from treerank._io.coded_fit import CodedFit
 from treerank._plans.forest import plan_forest
 from treerank._plans.presets import preset_settings
 from treerank._select.plan_race import ForestChoice, race

@@ -22,7 +22,7 @@ from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData
-from treerank._io.parquet import CodedFit
+from treerank._io.coded_fit import CodedFit
 from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of, softens
 from treerank._select.penalty import PenaltyPath, check_share_within, prune_by_penalty
 from treerank._select.pruning import (

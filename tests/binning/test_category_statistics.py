@@ -14,8 +14,16 @@ from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
-from treerank._binning.category_statistics import N_FOLDS, level_counts, order_levels
+from treerank._binning.category_statistics import (
+    N_FOLDS,
+    code_training_data,
+    coding_rows,
+    level_counts,
+    n_code_rows,
+    order_levels,
+)
 from treerank._binning.category_statistics import _shrunk_means as shrunk_means
+from treerank._input.validation import validate_training_data
 from treerank.export import to_sql
 
 MODELS = {
@@ -108,6 +116,41 @@ def test_rows_get_the_same_folds_whatever_the_blocks_they_are_read_in(monkeypatc
     np.testing.assert_array_equal(found, expected)
 
 
+def codes_of(X, y, n_codings):
+    data = validate_training_data(BoostedTreeRank(), X, y, None, "from_dtype")
+    return code_training_data(data, 255, "auto", 1, n_codings).codes
+
+
+def test_codings_differ_in_their_folds_alone():
+    X, y = shops()
+    X["agent"] = np.random.default_rng(1).permutation(X["shop"].to_numpy())
+    codes = codes_of(X, y, 3)
+    assert len(codes) == n_code_rows(3, [0, 2], 3) == 7
+    np.testing.assert_array_equal(codes[:3], codes_of(X, y, 1))
+    for name, j, first in (("shop", 0, 3), ("agent", 2, 4)):
+        codings = [codes[coding_rows(3, [0, 2], number)[j]] for number in range(3)]
+        np.testing.assert_array_equal(codings, codes[[j, first, first + 2]])
+        for number, coding in enumerate(codings):
+            # One code for each fold that a level occurs in, and none for missing values.
+            by_level = pd.Series(coding).groupby(X[name].to_numpy()).nunique()
+            assert 1 < by_level.max() <= N_FOLDS
+            assert not coding[X[name].isna()].any()
+            assert not any(np.array_equal(coding, other) for other in codings[:number])
+
+
+def test_each_bag_has_a_coding_of_its_own(monkeypatch):
+    X, y = shops(700, 300)
+    model = BoostedTreeRank(5, n_bags=3)
+    scores = model.fit(X, y).score_samples(X)
+    mixed = np.random.default_rng(4).permutation(700)
+    again = clone(model).set_params(n_jobs=2).fit(X.iloc[mixed], y[mixed])
+    np.testing.assert_array_equal(again.score_samples(X), scores)
+    monkeypatch.setattr("treerank._boosting.plan_codings", lambda *_: 1)
+    common = clone(model).fit(X, y).score_samples(X)
+    assert not np.array_equal(common, scores)
+    assert np.corrcoef(common, scores)[0, 1] > 0.9
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_statistics_rank_new_rows_better_than_sets_of_many_levels(name):
     X, y = shops(4_000, 500)
@@ -120,12 +163,13 @@ def test_statistics_rank_new_rows_better_than_sets_of_many_levels(name):
     assert automatic.score(X[2000:], y[2000:]) == auc["statistics"]
 
 
-@pytest.mark.parametrize("name", ["tree", "forest", "boosting"])
+@pytest.mark.parametrize("name", ["tree", "forest", "boosting", "bags"])
 def test_labels_of_pure_noise_are_not_learnt(name):
     rng = np.random.default_rng(5)
     X = pd.DataFrame({"id": [f"i{v}" for v in rng.integers(0, 700, 6_000)], "x": rng.random(6_000)})
     y = rng.integers(0, 2, 6_000)
-    model = MODELS[name].set_params(categories="auto").fit(X[:3000], y[:3000])
+    model = BoostedTreeRank(20, n_bags=10) if name == "bags" else MODELS[name]
+    model.set_params(categories="auto").fit(X[:3000], y[:3000])
     assert abs(roc_auc_score(y[3000:], model.score_samples(X[3000:])) - 0.5) < 0.035
 
 
@@ -178,7 +222,8 @@ def test_files_give_the_model_of_memory(tmp_path):
     frame = X.assign(y=y)
     frame[:400].to_parquet(tmp_path / "a.parquet", row_group_size=70)
     frame[400:].to_parquet(tmp_path / "b.parquet")
-    for model in (TreeRank(), RankingForest(n_estimators=6)):
+    forest, bags = RankingForest(n_estimators=6), BoostedTreeRank(6, n_bags=3)
+    for model in (TreeRank(), forest, bags, forest):  # bags need more codes than are kept
         model.set_params(categories="statistics")
         in_memory = model.fit(X, y).score_samples(X)
         for _ in range(2):  # the second time from codes that were kept

@@ -38,6 +38,7 @@ def assert_same_model(one, other):
         (2, {"n_estimators": 3}),
         (2, {"n_estimators": 3, "subsample": 0.5, "monotonic_cst": {"c0": 1}}),
         (3, {"n_estimators": 2, "early_stopping": True, "categories": "statistics"}),
+        (2, {"n_estimators": 3, "n_bags": 3, "categories": "statistics"}),
     ],
 )
 def test_partitions_and_weights_give_the_model_of_memory(threads, n_classes, parameters):
@@ -134,7 +135,7 @@ def test_a_fit_that_was_broken_off_goes_on_from_its_checkpoint(
     threads, tmp_path, monkeypatch, n_classes
 ):
     monkeypatch.setattr(_boosting_checkpoint, "EVERY", 2)
-    monkeypatch.setattr(boosting_plan, "MANY_ROWS", 200)  # bags of fewer are grown in memory
+    monkeypatch.setattr(boosting_plan, "VAST_ROWS", 200)  # bags of fewer are grown in memory
     x, y = table(200, n_classes)
     x = frame(x)
     parts = cut_frame(x, [80]), cut_frame(pd.Series(y), [80])

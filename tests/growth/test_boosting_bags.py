@@ -62,16 +62,16 @@ def test_weights_of_equal_rows_may_come_in_any_order():
 @pytest.mark.parametrize(
     ("n_rows", "n_positives", "given", "expected"),
     [
-        (200, 90, {}, 5),
-        (200, 10, {}, 5),
+        (200, 90, {}, 10),
+        (200, 10, {}, 10),
         (200, 9, {}, 1),
-        (200, 90, {"max_depth": 1}, 5),
-        (200, 90, {"loss": "pairwise"}, 5),
+        (200, 90, {"max_depth": 1}, 10),
+        (200, 90, {"loss": "pairwise"}, 10),
         (200, 90, {"n_bags": 2}, 2),
         (200, 90, {"n_estimators": 3}, 1),
         (200, 90, {"early_stopping": True}, 1),
-        (4_999, 2_000, {"leafrank_depth": 1, "max_depth": 1}, 5),
-        (5_000, 2_000, {"leafrank_depth": 1, "max_depth": 1}, 1),
+        (49_999, 20_000, {"leafrank_depth": 1, "max_depth": 1}, 10),
+        (50_000, 20_000, {"leafrank_depth": 1, "max_depth": 1}, 1),
     ],
 )
 def test_small_tables_of_two_classes_have_bags(monkeypatch, n_rows, n_positives, given, expected):
@@ -131,7 +131,7 @@ def test_rounds_without_a_split_in_a_bag_are_counted_all_the_same():
 
 def test_files_keep_the_number_of_bags(tmp_path):
     X, y = whole_numbers(300)
-    for given, expected in (({"max_depth": 1}, 5), ({"n_estimators": 4, "n_bags": 3}, 3)):
+    for given, expected in (({"max_depth": 1}, 10), ({"n_estimators": 4, "n_bags": 3}, 3)):
         model = BoostedTreeRank(**given).fit(X, y)
         treerank.save(model, tmp_path / "model")
         loaded = treerank.load(tmp_path / "model")

@@ -72,7 +72,7 @@ def test_of_many_rows_fewer_folds_choose_and_steps_are_larger(monkeypatch, vast)
         model.n_estimators_
         == model.plan_.n_trees[model.plan_.max_depth, model.plan_.leafrank_depth]
     )
-    again = given_trees(model, learning_rate=0.1).fit(X, y)
+    again = given_trees(model, learning_rate=0.1, n_bags=model.n_bags_).fit(X, y)
     np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
 
 

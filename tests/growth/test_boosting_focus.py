@@ -130,7 +130,7 @@ def test_where_pairs_of_the_top_are_taken_their_trees_are_fitted():
     assert size == (2, 2)
     assert model.n_estimators_ == model.plan_.n_trees[size]
     again = BoostedTreeRank(
-        model.n_estimators_, learning_rate=0.05, focus=0.1, max_depth=2, leafrank_depth=2, n_bags=5
+        model.n_estimators_, learning_rate=0.05, focus=0.1, max_depth=2, leafrank_depth=2, n_bags=10
     ).fit(X, y)
     np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
 

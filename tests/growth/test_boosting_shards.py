@@ -56,8 +56,8 @@ def two_roads(parameters, x, y, weight, cuts):
     cuts = sorted(min(cut, len(y)) for cut in cuts)
     shards = parts_of(coded.codes, data, cuts)
     whole = CodedShards(
-        shards, [0, *cuts], data.table.names, data.classes, coded.binning, None, len(y),
-        data.weights.scale, effect,
+        shards, [0, *cuts], data.table.names, data.classes, data.class_rows, coded.binning, None,
+        len(y), data.weights.scale, effect,
     )  # fmt: skip
     sharded = boosting_rows(CallsHere(), whole, BoostingCheckpoint(None, ""))
     return memory, sharded, coded.binning, plan_boosting(model, size_of(data), coded.binning, False)

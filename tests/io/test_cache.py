@@ -255,7 +255,7 @@ def test_a_file_rewritten_before_codes_are_kept_is_read_again(rows, tmp_path, mo
 
 
 def test_codes_of_a_file_that_was_rewritten_meanwhile_are_not_kept(rows, tmp_path, monkeypatch):
-    code = parquet._Reading._write_codes
+    code = parquet.Reading._write_codes
 
     def code_and_rewrite(*arguments):
         coded = code(*arguments)
@@ -263,7 +263,7 @@ def test_codes_of_a_file_that_was_rewritten_meanwhile_are_not_kept(rows, tmp_pat
         return coded
 
     with monkeypatch.context() as patch:
-        patch.setattr(parquet._Reading, "_write_codes", code_and_rewrite)
+        patch.setattr(parquet.Reading, "_write_codes", code_and_rewrite)
         with pytest.raises(ValueError, match="has changed while it was read"):
             fit(rows, tmp_path / "codes")
     assert not (tmp_path / "codes").exists()

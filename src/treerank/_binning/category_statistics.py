@@ -6,10 +6,15 @@ shrunk towards that of all rows. The code of a training row is computed from the
 folds only, so that it does not depend on the row's own label. A level that the other folds do not
 have is encoded as missing, like an unseen level when rows are scored; trees learn where to send
 those. After growth, tests of such categories are converted to sets of levels.
+
+Models that are averaged can each have a coding of their own, by other folds, so that the errors of
+the folds average out, too. The rows of the codes are then those of all features with the first
+coding, followed by the categories with the second coding, and so on.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,10 +56,35 @@ def features_by_statistic(categories: Any, binning: Binning) -> list[int]:
     ]
 
 
-def code_training_data(data: TrainingData, max_bins: int, categories: Any, n_jobs: int) -> Coded:
+def coding_rows(n_features: int, features: list[int], number: int) -> NDArray[np.intp]:
+    """Return the rows of the codes that hold the features in one of the codings."""
+    rows = np.arange(n_features)
+    if number > 0:
+        rows[features] = n_features + (number - 1) * len(features) + np.arange(len(features))
+    return rows
+
+
+def n_code_rows(n_features: int, features: Collection[int], n_codings: int) -> int:
+    """Return the number of rows of the codes, with all codings of the given features."""
+    return n_features + (n_codings - 1) * len(features)
+
+
+def n_codings_in(codes: Codes, n_features: int, features: Collection[int]) -> int:
+    """Return the number of codings that the rows of the codes hold."""
+    return 1 + (len(codes) - n_features) // max(len(features), 1)
+
+
+def code_training_data(
+    data: TrainingData, max_bins: int, categories: Any, n_jobs: int, n_codings: int = 1
+) -> Coded:
     """Bin a table in memory; `categories` tells how categories are encoded."""
     coded = code_table(data.table, data.weights, max_bins, n_jobs)
     features = features_by_statistic(categories, coded.binning)
+    if features and n_codings > 1:
+        n_rows = n_code_rows(len(coded.codes), features, n_codings)
+        codes = np.empty((n_rows, data.table.n_rows), dtype=coded.codes.dtype)
+        codes[: len(coded.codes)] = coded.codes
+        coded = replace(coded, made=codes)
     numbers = [
         encode_levels(data.table.columns[j], flat_levels(coded.binning.levels[j] or []))
         for j in features
@@ -70,20 +100,26 @@ def order_by_statistic(
     max_bins: int,
     n_jobs: int,
 ) -> Coded:
-    """Encode features by the statistics of their levels; `numbers` has the level of each row."""
+    """Encode features by the statistics of their levels; `numbers` has the level of each row.
+
+    There are as many codings as the codes have rows for.
+    """
     if not features:
         return coded
-    content = content_keys(coded.codes, numbers, data.labels)
+    codes, n_features = coded.codes, len(coded.binning.levels)
+    content = content_keys(codes[:n_features], numbers, data.labels)
     units, n_classes = data.weights.as_units, len(data.classes)
-    hashes = _core.row_hashes(content, data.labels, FOLD_SEED, n_jobs)
-    fold = _core.assign_folds(hashes, data.labels, units, n_classes, N_FOLDS, FOLD_SEED, n_jobs)
-    orders = []
-    for j, number in zip(features, numbers, strict=True):
-        known = flat_levels(coded.binning.levels[j] or [])
-        counts = level_counts(number, len(known), fold, data.labels, units, n_classes)
-        order = order_levels(known, counts, data.weights.scale, max_bins)
-        coded.codes[j] = order.code_of[number, fold]
-        orders.append(order)
+    known = [flat_levels(coded.binning.levels[j] or []) for j in features]
+    for coding in range(n_codings_in(codes, n_features, features)):
+        seed = FOLD_SEED + coding
+        hashes = _core.row_hashes(content, data.labels, seed, n_jobs)
+        fold = _core.assign_folds(hashes, data.labels, units, n_classes, N_FOLDS, seed, n_jobs)
+        orders = []
+        rows = coding_rows(n_features, features, coding)[features]
+        for row, number, levels in zip(rows, numbers, known, strict=True):
+            counts = level_counts(number, len(levels), fold, data.labels, units, n_classes)
+            orders.append(order_levels(levels, counts, data.weights.scale, max_bins))
+            codes[row] = orders[-1].code_of[number, fold]
     return replace(coded, binning=binning_by_statistic(coded.binning, features, orders))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._binning.category_statistics import coding_rows
 from treerank._device.codes import MadeThere, on_host, take_rows
 from treerank._device.device import Device
 from treerank._growth.boosting_rounds import grow_rounds
@@ -107,6 +108,14 @@ class BoostingRows(NamedTuple):
     def class_units(self) -> NDArray[np.int64]:
         """Total weight of each class, in units."""
         return class_units(self.rank, self.units, self.n_classes)
+
+    def with_coding(self, binning: Binning, number: int) -> BoostingRows:
+        """Return the rows with one of the codings of categories, if there are several."""
+        n_features = len(binning.levels)
+        if len(self.made) == n_features:
+            return self
+        rows = coding_rows(n_features, sorted(binning.by_statistic), number)
+        return self._replace(made=self.codes[rows])
 
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
         """Return some of the rows."""

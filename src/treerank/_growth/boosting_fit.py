@@ -78,6 +78,9 @@ class RowsToBoost(Protocol):
     def class_units(self) -> NDArray[np.int64]:
         """Total weight of each class, in units."""
 
+    def with_coding(self, binning: Binning, number: int) -> Self:
+        """Return the rows with one of the codings of categories, if there are several."""
+
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Return some of the rows, given by ascending indices."""
 
@@ -205,13 +208,17 @@ class _HeldOut:
 def boost_bags(
     rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> Boosted:
-    """Boost on the rows without one fold, for one fold after another, and average the models."""
+    """Boost on the rows without one fold, for one fold after another, and average the models.
+
+    If categories have a coding for each bag, the bags use theirs.
+    """
     bags, n_bags = [], plan.n_bags
     for number in range(n_bags):
         draw, fold = divmod(number, BAG_FOLDS)
         some = rows.without_fold(BAG_FOLDS, fold, BAG_SEED + plan.seed + draw, plan.n_jobs)
+        own = some.with_coding(binning, number)
         within = None if report is None else _part_of(report, number, n_bags)
-        bags.append(boost(some, None, binning, replace(plan, seed=plan.seed + number), within))
+        bags.append(boost(own, None, binning, replace(plan, seed=plan.seed + number), within))
     trees = [
         replace(bag.trees, step=(bag.trees.step / n_bags).astype(np.float32))
         for bag in bags
@@ -219,7 +226,8 @@ def boost_bags(
     ]
     joined = join_trees(trees)
     start = float(np.mean([bag.start for bag in bags]))
-    scored = rows.scored(start, [] if joined is None else [joined], plan.n_jobs)
+    first = rows.with_coding(binning, 0)
+    scored = first.scored(start, [] if joined is None else [joined], plan.n_jobs)
     return Boosted(joined, start, scored, np.empty(0), tuple(bag.n_trees for bag in bags))
 
 

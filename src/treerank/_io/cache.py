@@ -177,7 +177,7 @@ def _read(
 def _restore(
     about: dict[str, Any], codes: NDArray[Any], rows: dict[str, NDArray[Any]], names: list[str]
 ) -> tuple[TrainingData, Coded]:
-    n_features, n_rows = codes.shape
+    n_features, n_rows = len(names), codes.shape[1]
     weights = Weights(
         rows.get("repeats"), rows.get("units"), about["scale"], about["design_effect"]
     )

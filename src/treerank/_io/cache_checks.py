@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import MAX_LEVELS, Coded
+from treerank._binning.category_statistics import n_code_rows, n_codings_in
 from treerank._input.validation import TrainingData
 
 BLOCK_CODES = 1 << 22  # codes per block: small enough for the CPU cache
@@ -55,7 +56,10 @@ def check_codes(data: TrainingData, coded: Coded, checksums: list[int], n_jobs: 
     found, largest = inspect_codes(coded.codes, n_jobs)
     if found != checksums:
         raise ValueError("codes.npy has another checksum")
-    if (np.array(largest) >= coded.binning.n_codes).any():
+    binning, n_features = coded.binning, data.table.n_features
+    n_more = n_codings_in(coded.codes, n_features, binning.by_statistic) - 1
+    n_codes = [binning.n_codes, *[binning.n_codes[sorted(binning.by_statistic)]] * n_more]
+    if (np.array(largest) >= np.concatenate(n_codes)).any():
         raise ValueError("codes.npy has codes that no value has")
     if int(data.labels.max()) >= len(data.classes):
         raise ValueError("there are labels of no class")
@@ -63,24 +67,27 @@ def check_codes(data: TrainingData, coded: Coded, checksums: list[int], n_jobs: 
 
 def _check_lengths(data: TrainingData, coded: Coded) -> None:
     codes, weights, sample = coded.codes, data.weights, coded.sample
-    n_rows = data.table.n_rows
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    by_statistic = coded.binning.by_statistic
+    n_codings = n_codings_in(codes, n_features, by_statistic)
+    shape = n_code_rows(n_features, by_statistic, max(n_codings, 1)), n_rows
     expected: dict[str, tuple[Any, tuple[type, ...], tuple[int, ...]]] = {
-        "codes": (codes, (np.uint8, np.uint16), (data.table.n_features, n_rows)),
+        "codes": (codes, (np.uint8, np.uint16), shape),
         "labels": (data.labels, (np.uint8,), (n_rows,)),
         "repeats": (weights.repeats, (np.uint8,), (n_rows,)),
         "units": (weights.units, (np.int64,), (n_rows,)),
         "kept": (None if isinstance(data.kept, slice) else data.kept, (np.intp,), (n_rows,)),
         "sample_units": (sample.units, (np.int64,), (sample.table.n_rows,)),
-        "has_missing": (coded.binning.has_missing, (np.bool_,), (data.table.n_features,)),
+        "has_missing": (coded.binning.has_missing, (np.bool_,), (n_features,)),
     }
     for j, column in enumerate(sample.table.columns):
         if not column.is_categorical:
             expected[f"sample_{j}"] = (column.values, (np.float64,), (sample.table.n_rows,))
-    for name, (array, types, shape) in expected.items():
+    for name, (array, types, wanted) in expected.items():
         if array is None:
             continue
-        if array.dtype.type not in types or array.shape != shape or not array.flags.c_contiguous:
-            raise ValueError(f"{name} are {array.dtype} of shape {array.shape}, not {shape}")
+        if array.dtype.type not in types or array.shape != wanted or not array.flags.c_contiguous:
+            raise ValueError(f"{name} are {array.dtype} of shape {array.shape}, not {wanted}")
     if n_rows < 1 or (isinstance(data.kept, slice) and data.given_rows != n_rows):
         raise ValueError(f"there are {n_rows} rows of {data.given_rows}")
 

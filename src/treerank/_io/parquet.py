@@ -6,14 +6,14 @@ levels, once to be encoded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 import treerank
@@ -21,8 +21,8 @@ from treerank import _core
 from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, Coded, encode_levels, fit_binning
 from treerank._binning.category_statistics import (
-    code_training_data,
     features_by_statistic,
+    n_code_rows,
     order_by_statistic,
 )
 from treerank._growth.progress import Report, progress_bar
@@ -34,15 +34,11 @@ from treerank._input.column_stats import BinningSample
 from treerank._input.label_blocks import LabelBlock, label_block
 from treerank._input.option_types import Paths
 from treerank._input.parameters import check_n_jobs
-from treerank._input.stages import record_stages, stage
-from treerank._input.types import TableLike
 from treerank._input.validation import (
     Table,
     TrainingData,
-    all_or_nothing,
     check_number_of_features,
     check_rows_of_classes,
-    validate_training_data,
     wanted_categories,
 )
 from treerank._input.weights import (
@@ -56,124 +52,9 @@ from treerank._input.weights import (
 )
 from treerank._io.cache import find_kept, folder_for, keep, new_codes
 from treerank._io.parquet_files import ParquetFiles, feature_names, import_pyarrow, open_parquet
-from treerank._leafrank import LeafRank
 
 # Format number of cached codes. Increase it when their files change.
-KEPT_VERSION = 3
-
-
-class CodedFit:
-    """Mixin to fit an estimator to codes: of a table in memory, or of files (`fit_parquet`)."""
-
-    verbose: int
-
-    def _plan_fit(self, data: TrainingData) -> Any:
-        """Check the parameters, given labels and weights, and plan the fit."""
-        raise NotImplementedError
-
-    def _fit_coded(self, data: TrainingData, coded: Coded, plan: Any) -> None:
-        """Fit to the encoded rows."""
-        raise NotImplementedError
-
-    def _fit_table(
-        self: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, **more: Any
-    ) -> None:
-        """Validate, bin and fit a table in memory; `more` is passed to `_fit_coded`."""
-        with all_or_nothing(self), record_stages(self.verbose):
-            with stage("validate"):
-                data = validate_training_data(
-                    self, X, y, sample_weight, self.categorical_features,
-                    label_order=self.label_order,
-                )  # fmt: skip
-                plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
-                max_bins = check_max_bins(self.max_bins, data.table.n_rows)
-            with stage("bin"):
-                coded = code_training_data(data, max_bins, self._categories(), n_jobs)
-            self._fit_coded(data, coded, plan, **more)
-
-    def _categories(self: Any) -> Any:
-        """How categories are split. Splitters other than LeafRank get one column per level."""
-        splitter = getattr(self, "splitter", None)
-        if isinstance(splitter, LeafRank | None):
-            return self.categories
-        if self.categories == "statistics":
-            raise ValueError(
-                f"Got categories='statistics' with splitter={splitter!r}; expected 'auto' or "
-                "'levels': only LeafRank splits categories by statistics."
-            )
-        return "levels"
-
-    def fit_parquet(
-        self,
-        path: Paths,
-        target: str,
-        *,
-        sample_weight: str | None = None,
-        columns: Sequence[str] | None = None,
-        cache_dir: Any = None,
-    ) -> Self:
-        """Fit to Parquet files, which may be larger than the memory.
-
-        The model is the same as with `fit` on the same rows. Rows are read block by block and
-        encoded, mostly with one byte per value, into a memory-mapped file. Features are read
-        twice, the target and the weights once. Needs pyarrow.
-
-        Parameters
-        ----------
-        path : str, path or list of these
-            A file, a folder (with its subfolders) or a pattern such as ``"data/*.parquet"``,
-            read in sorted order; or a list, read in its order.
-        target : str
-            Column with the labels.
-        sample_weight : str, optional
-            Column with the weights.
-        columns : sequence of str, optional
-            Features. By default all other columns.
-        cache_dir : path, optional
-            Folder in which the encoded rows are kept: another fit to the same files with the
-            same target, weights, columns, categories and `max_bins` does not read the files
-            again. Damaged codes are computed again, with a warning. By default, the codes are in
-            a temporary folder that is removed when the fit ends.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If the files do not hold one table, or change while they are read.
-        OSError
-            If the disk has no space for the codes.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from sklearn.datasets import load_breast_cancer
-        >>> from treerank import TreeRank
-        >>> table = load_breast_cancer(as_frame=True).frame
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     table[:300].to_parquet(f"{folder}/a.parquet")
-        ...     table[300:].to_parquet(f"{folder}/b.parquet")
-        ...     model = TreeRank().fit_parquet(f"{folder}/*.parquet", target="target")
-        >>> model.n_features_in_
-        30
-        """
-        with all_or_nothing(self), record_stages(self.verbose):
-            splitter = getattr(self, "splitter", None)
-            if not isinstance(splitter, LeafRank | None):
-                raise ValueError(
-                    f"Got splitter={splitter!r} in fit_parquet; expected None or a LeafRank: other "
-                    "splitters need the values themselves, and only their codes are kept. Use fit."
-                )
-            files, names = open_features(self, path, target, sample_weight, columns)
-            reading = _Reading(self, files, target, sample_weight, names, cache_dir)
-            with reading.rows() as rows:
-                plan = self._plan_fit(rows.data)
-                with stage("read and bin"):
-                    coded = rows.code()
-                self._fit_coded(rows.data, coded, plan)
-        return self
+KEPT_VERSION = 4
 
 
 def open_features(
@@ -192,7 +73,7 @@ def open_features(
 
 
 @dataclass(frozen=True)
-class _Rows:
+class Rows:
     """Rows whose labels and weights have been read, and a function to encode their features."""
 
     data: TrainingData
@@ -200,7 +81,7 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class Reading:
     """What to read, and for which estimator."""
 
     estimator: Any
@@ -211,13 +92,14 @@ class _Reading:
     kept: Any  # folder of cached codes, or None
 
     @contextmanager
-    def rows(self) -> Iterator[_Rows]:
+    def rows(self) -> Iterator[Rows]:
         """Yield rows from the cache or the files; temporary files are removed at the end."""
         n_jobs = check_n_jobs(self.estimator.n_jobs)
         if self.kept is not None:
             found = find_kept(self.kept, self.made_of, self.names, n_jobs)
-            if found is not None:
-                yield _Rows(found[0], lambda: found[1])
+            coded = None if found is None else self._with_codings(*found)
+            if found is not None and coded is not None:
+                yield Rows(found[0], lambda: coded)
                 return
         with (
             folder_for(self.kept) as folder,
@@ -225,7 +107,13 @@ class _Reading:
         ):
             with self.files.unchanged():
                 data, has_weight = self._labels_and_weights(n_jobs)
-            yield _Rows(data, lambda: self._code(folder, data, has_weight, n_jobs, progress))
+            yield Rows(data, lambda: self._code(folder, data, has_weight, n_jobs, progress))
+
+    def _with_codings(self, data: TrainingData, coded: Coded) -> Coded | None:
+        """Return cached codes with the codings that the estimator needs; None: some are absent."""
+        wanted = self.estimator._n_codings(data.class_rows)
+        n_rows = n_code_rows(len(self.names), coded.binning.by_statistic, wanted)
+        return replace(coded, made=coded.codes[:n_rows]) if len(coded.codes) >= n_rows else None
 
     @property
     def wanted(self) -> set[int] | None:
@@ -277,14 +165,16 @@ class _Reading:
         """Read the features and write their codes into the folder."""
         max_bins = check_max_bins(self.estimator.max_bins, data.table.n_rows)
         binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
-        codes = new_codes(folder, (data.table.n_features, data.table.n_rows), binning.code_type)
         levels = binning.is_categorical.astype(bool).tolist()
         ordered = features_by_statistic(self.estimator.categories, binning)
+        n_codings, n_features = self.estimator._n_codings(data.class_rows), len(self.names)
+        shape = n_code_rows(n_features, ordered, n_codings), data.table.n_rows
+        codes = new_codes(folder, shape, binning.code_type)
         numbers = [np.empty(data.table.n_rows, dtype=np.int32) for _ in ordered]
         every = [flat_levels(binning.levels[j] or []) for j in ordered]
         for rows, block in self._blocks(has_weight, n_jobs, progress, 0.5):
             table = block_table(block, self.names, levels)
-            codes[:, rows] = binning.transform(table, n_jobs)
+            codes[:n_features, rows] = binning.transform(table, n_jobs)
             for j, number, known in zip(ordered, numbers, every, strict=True):
                 number[rows] = encode_levels(table.columns[j], known)
         coded = Coded(codes, binning, sample)

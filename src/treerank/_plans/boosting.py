@@ -47,9 +47,9 @@ DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
 # L2 regularization, added to the hessian of a leaf. More than two classes need larger steps than
 # two, and so do bags, whose mean is taken.
 L2_OF_TWO, L2_OF_BAGS, L2_OF_MORE = 5.0, 2.0, 1.0
-# Bagging of small two-class tables: number of bags, share of the rows of a bag that each tree is
-# grown on, and minimum number of rows of the rarest class.
-BAGS_OF_FEW, SUBSAMPLE_OF_BAGS, LEAST_TO_BAG = 5, 0.7, 10
+# Bagging of two-class tables with fewer than VAST_ROWS rows: number of bags, share of the rows of a
+# bag that each tree is grown on, and minimum number of rows of the rarest class.
+USUAL_BAGS, SUBSAMPLE_OF_BAGS, LEAST_TO_BAG = 10, 0.7, 10
 # Maximum total weight of all rows.
 LARGEST_WEIGHT = 2**52
 
@@ -81,7 +81,7 @@ def plan_boosting(
     check_choice("leaf_values", model.leaf_values, ["stratum", "leaf"])
     check_choice("warm_start", model.warm_start, [True, False])
     stops = bool(model.early_stopping) or is_validated
-    n_bags = _bags(model, data, stops)
+    n_bags = _bags(model, data.class_rows, stops)
     patience = check_integer("n_iter_no_change", model.n_iter_no_change, 1)
     assert patience is not None
     shape = _shape(model, data)
@@ -117,7 +117,7 @@ def plan_boosting(
         focus=focus,
         device=device_of(model.device),
         n_bags=n_bags,
-        orders_rows=n_bags > 1 and data.table.n_rows < MANY_ROWS,
+        orders_rows=n_bags > 1 and data.table.n_rows < VAST_ROWS,
     )  # fmt: skip
 
 
@@ -147,13 +147,19 @@ def _subsample(model: Any, n_bags: int) -> float:
     return share
 
 
-def _bags(model: Any, data: BoostingSize, stops: bool) -> int:
-    """Return the number of bags; by default, several for few rows of two classes."""
-    rarest = int(data.class_rows.min())
+def plan_codings(model: Any, class_rows: NDArray[np.int64], is_validated: bool) -> int:
+    """Return the number of codings of categories by statistics: with few rows, one for each bag."""
+    n_bags = _bags(model, class_rows, bool(model.early_stopping) or is_validated)
+    return n_bags if class_rows.sum() < VAST_ROWS else 1
+
+
+def _bags(model: Any, class_rows: NDArray[np.int64], stops: bool) -> int:
+    """Return the number of bags; by default, several unless there are very many rows."""
+    rarest = int(class_rows.min())
     if _is_auto("n_bags", model.n_bags):
         is_open = _is_auto("n_estimators", model.n_estimators) and not (stops or model.warm_start)
-        is_small = len(data.classes) == 2 and data.table.n_rows < MANY_ROWS
-        return BAGS_OF_FEW if is_open and is_small and rarest >= LEAST_TO_BAG else 1
+        is_small = len(class_rows) == 2 and class_rows.sum() < VAST_ROWS
+        return USUAL_BAGS if is_open and is_small and rarest >= LEAST_TO_BAG else 1
     n_bags = check_integer("n_bags", model.n_bags, 1)
     assert n_bags is not None
     _check_bags(n_bags, stops, model.warm_start, rarest)

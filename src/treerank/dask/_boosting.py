@@ -11,7 +11,7 @@ from treerank._plans.boosting import BoostingSize, plan_boosting
 from treerank.dask._base import OnCluster, takes_parameters_of
 from treerank.dask._boosting_checkpoint import BoostingCheckpoint
 from treerank.dask._boosting_rows import boosting_rows
-from treerank.dask._cluster import Cluster, DaskShards
+from treerank.dask._cluster import Cluster
 from treerank.dask._collections import Blocks, code_blocks, is_collection
 from treerank.dask._estimators import check_on_processor, fit_digest
 
@@ -37,7 +37,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
     **parameters
         All parameters of :class:`~treerank.BoostedTreeRank`; `loss` must be "auto" or "logistic",
         `focus` None and `warm_start` False. With early stopping, or more than two classes, scores
-        are copied to this process, eight bytes per row. Bags of fewer than 5,000 rows are grown
+        are copied to this process, eight bytes per row. Bags of fewer than 50,000 rows are grown
         in this process. `n_jobs` is only used for data in memory.
 
     Attributes
@@ -100,12 +100,11 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
     def _fit_blocks(
         self, cluster: Cluster, blocks: Blocks, validation: Any = (None, None, None)
     ) -> None:
-        coded = code_blocks(cluster, self, blocks)
+        coded = code_blocks(cluster, self, blocks, validation=validation)
         checkpoint = BoostingCheckpoint(self.checkpoint, fit_digest(self, cluster, coded))
         rows = boosting_rows(cluster, coded, checkpoint)
-        class_rows = DaskShards(cluster, coded.shards).class_rows(len(coded.classes))
         weight = float(rows.class_units.sum() / rows.scale)
-        size = BoostingSize(coded.table, coded.classes, class_rows, weight)
+        size = BoostingSize(coded.table, coded.classes, coded.class_rows, weight)
         plan = plan_boosting(self, size, coded.binning, validation[0] is not None)
         self._binning, self.classes_ = coded.binning, coded.classes
         self.loss_ = plan.loss

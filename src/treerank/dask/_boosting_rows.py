@@ -103,6 +103,10 @@ class DaskBoostingRows:
         units = self.units
         return np.ones(self.n_rows) if units is None else units / self.scale
 
+    def with_coding(self, binning: Binning, number: int) -> DaskBoostingRows:
+        """Return the rows as they are: on a cluster, they have one coding."""
+        return self
+
     def take(self, rows: NDArray[np.intp]) -> DaskBoostingRows:
         """Return the rows with the given numbers, which must be ascending."""
         ends = np.cumsum(self._sizes)

@@ -46,20 +46,25 @@ def order_on_cluster(
     max_bins: int,
     n_classes: int,
     scale: float,
+    n_codings: int,
 ) -> tuple[list[Any], Binning]:
     """Order the levels of the given features by label; return the new shards and binning."""
     keyed = [cluster.submit(_keyed, shard, len(features)) for shard in shards]
-    placed, _ = place_in_order(cluster, keyed, FOLD_SEED, n_classes)
-    shards = [cluster.submit(_placed, *pair) for pair in zip(shards, placed, strict=True)]
     known = [flat_levels(binning.levels[j] or []) for j in features]
     sizes = [len(levels) for levels in known]
-    counts = DaskShards(cluster, shards).added(_count_levels, sizes, n_classes)
-    orders = [
-        order_levels(levels, count, scale, max_bins)
-        for levels, count in zip(known, counts, strict=True)
-    ]
-    code_of = cluster.give([order.code_of for order in orders], len(shards))
-    coded = [cluster.submit(_code_levels, shard, features, code_of) for shard in shards]
+    for coding in range(n_codings):
+        placed, _ = place_in_order(cluster, keyed, FOLD_SEED + coding, n_classes)
+        shards = [cluster.submit(_placed, *pair) for pair in zip(shards, placed, strict=True)]
+        counts = DaskShards(cluster, shards).added(_count_levels, sizes, n_classes)
+        orders = [
+            order_levels(levels, count, scale, max_bins)
+            for levels, count in zip(known, counts, strict=True)
+        ]
+        code_of = cluster.give([order.code_of for order in orders], len(shards))
+        shards = [
+            cluster.submit(_code_levels, shard, features, code_of, coding) for shard in shards
+        ]
+    coded = [cluster.submit(_without_level_numbers, shard, len(features)) for shard in shards]
     return coded, binning_by_statistic(binning, features, orders)
 
 
@@ -94,11 +99,23 @@ def _count_levels(shard: Shard, sizes: list[int], n_classes: int) -> list[NDArra
     ]
 
 
-def _code_levels(shard: Shard, features: list[int], code_of: list[NDArray[np.uint16]]) -> Shard:
-    """Return a shard with codes by the order of levels, and without the level numbers."""
-    fold = _folds_of(shard)
-    codes = shard.codes[: len(shard.codes) - 4 * len(features)].copy()
+def _code_levels(
+    shard: Shard, features: list[int], code_of: list[NDArray[np.uint16]], coding: int
+) -> Shard:
+    """Return a shard with codes by the order of levels, which follow those of earlier codings."""
+    fold, n_codes = _folds_of(shard), len(shard.codes) - 4 * len(features)
     numbers = _level_numbers(shard, len(features))
-    for j, number, of_level in zip(features, numbers, code_of, strict=True):
-        codes[j] = of_level[number, fold]
+    ordered = np.array(
+        [of_level[number, fold] for number, of_level in zip(numbers, code_of, strict=True)],
+        dtype=shard.codes.dtype,
+    )
+    if coding == 0:
+        codes = shard.codes.copy()
+        codes[features] = ordered
+    else:
+        codes = np.vstack([shard.codes[:n_codes], ordered, shard.codes[n_codes:]])
     return replace(shard, codes=codes, place=None)
+
+
+def _without_level_numbers(shard: Shard, n_features: int) -> Shard:
+    return replace(shard, codes=shard.codes[: len(shard.codes) - 4 * n_features].copy())

@@ -40,6 +40,7 @@ class CodedShards:
     first_rows: list[int]  # index of the first row of each shard among all rows with weight
     names: list[str]
     classes: NDArray[Any]
+    class_rows: NDArray[np.int64]  # number of rows with weight of each class
     binning: Binning
     sample: BinningSample
     n_rows: int
@@ -75,8 +76,8 @@ def is_collection(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
-def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
-    """Bin the rows of partitions on the workers that have them.
+def code_blocks(cluster: Cluster, estimator: Any, given: Blocks, **more: Any) -> CodedShards:
+    """Bin the rows of partitions on the workers that have them; `more` are parameters of the fit.
 
     Each partition is computed three times, unless the collections are persisted: first its labels
     and weights, then all of it to find thresholds and levels, and again to encode it.
@@ -93,7 +94,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     sizes = [part.labels.n_rows if sums is None else part.sums.n_rows for part in labelled]
     n_rows = sum(sizes)
     check_has_weight(n_rows > 0)
-    _check_every_class(labelled, classes)
+    class_rows = _class_rows(labelled, classes)
     first_rows = (np.cumsum(sizes) - sizes).tolist()
     numbered = [(*block, first) for block, first in zip(blocks, first_rows, strict=True)]
     bound = _core.sample_bound(n_rows, column_stats.SAMPLE_ROWS)
@@ -106,11 +107,12 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks) -> CodedShards:
     shards = _start(cluster, _code, numbered, coding)
     weights = quantise(None if sums is None else np.ones(1), sums)
     if ordered:
+        n_codings = estimator._n_codings(class_rows, **more)
         shards, binning = order_on_cluster(
-            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale
+            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale, n_codings
         )
     return CodedShards(
-        shards, first_rows, names, classes, binning, sample, n_rows, weights.scale,
+        shards, first_rows, names, classes, class_rows, binning, sample, n_rows, weights.scale,
         weights.design_effect,
     )  # fmt: skip
 
@@ -280,7 +282,8 @@ def _one_column(values: Any, number: int, name: str) -> Any:
     return values
 
 
-def _check_every_class(labelled: list[_Labelled], classes: NDArray[Any]) -> None:
+def _class_rows(labelled: list[_Labelled], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of rows with weight of each class, and check that there are some."""
     total = dict.fromkeys(classes.tolist(), 0)
     for part in labelled:
         for label, count in zip(part.labels.distinct.tolist(), part.counts.tolist(), strict=True):
@@ -290,6 +293,7 @@ def _check_every_class(labelled: list[_Labelled], classes: NDArray[Any]) -> None
             raise ValueError(
                 f"Got no row of positive weight with class {label!r}; expected some of every class."
             )
+    return np.array([total[label] for label in classes.tolist()])
 
 
 def _rows_with_weight(number: int, X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:

@@ -32,12 +32,13 @@ def only_together(n, seed=0):
 @cache
 def fitted_together(focus):
     """A fit to a table in which the plain loss sees too little of the top."""
-    return BoostedTreeRank(focus=focus).fit(*only_together(1_500))
+    return BoostedTreeRank(focus=focus, n_bags=2).fit(*only_together(1_500))
 
 
 @cache
 def fitted_stumps():
-    return BoostedTreeRank(focus=0.2, max_depth=1, leafrank_depth=2).fit(*whole_numbers(300))
+    model = BoostedTreeRank(focus=0.2, max_depth=1, leafrank_depth=2, n_bags=2)
+    return model.fit(*whole_numbers(300))
 
 
 def measure(y, scores, focus):
@@ -67,7 +68,7 @@ def losses_by_hand(X, y, focus, loss, size, n_rounds):
 def test_each_loss_is_judged_at_the_top_of_rows_held_out(focus):
     X, y = whole_numbers(300)
     size = 2, 1
-    settings = {"focus": focus, "max_depth": size[0], "leafrank_depth": size[1]}
+    settings = {"focus": focus, "max_depth": size[0], "leafrank_depth": size[1], "n_bags": 1}
     plain, pairs = (
         BoostedTreeRank(loss=loss, **settings).fit(X, y).plan_ for loss in ("logistic", "pairwise")
     )
@@ -102,7 +103,7 @@ def test_pairs_of_the_top_have_to_be_ahead_by_more_than_luck():
 def test_a_focus_is_no_worse_at_the_top_than_none():
     """Of many rows the plain fit sees that two columns matter together; of fewer, the top alone."""
     X, y = only_together(3_000, seed=3)
-    many = [BoostedTreeRank(focus=focus).fit(X, y) for focus in (None, 0.1)]
+    many = [BoostedTreeRank(focus=focus, n_bags=2).fit(X, y) for focus in (None, 0.1)]
     fewer = [fitted_together(focus) for focus in (None, 0.1)]
     X_new, y_new = only_together(20_000, seed=9)
     for models, gain in ((many, 0.0), (fewer, 0.03)):
@@ -112,7 +113,7 @@ def test_a_focus_is_no_worse_at_the_top_than_none():
 
 def test_where_the_plain_loss_is_taken_the_model_is_the_plain_one():
     X, y = whole_numbers(400, seed=3)
-    plain, focused = BoostedTreeRank().fit(X, y), BoostedTreeRank(focus=0.2).fit(X, y)
+    plain, focused = (BoostedTreeRank(focus=focus, n_bags=2).fit(X, y) for focus in (None, 0.2))
     assert focused.loss_ == plain.loss_ == "logistic"
     assert focused.plan_.n_trees == plain.plan_.n_trees
     np.testing.assert_array_equal(focused.score_samples(X), plain.score_samples(X))
@@ -130,7 +131,7 @@ def test_where_pairs_of_the_top_are_taken_their_trees_are_fitted():
     assert size == (2, 2)
     assert model.n_estimators_ == model.plan_.n_trees[size]
     again = BoostedTreeRank(
-        model.n_estimators_, learning_rate=0.05, focus=0.1, max_depth=2, leafrank_depth=2, n_bags=10
+        model.n_estimators_, learning_rate=0.05, focus=0.1, max_depth=2, leafrank_depth=2, n_bags=2
     ).fit(X, y)
     np.testing.assert_array_equal(model.score_samples(X), again.score_samples(X))
 
@@ -138,10 +139,10 @@ def test_where_pairs_of_the_top_are_taken_their_trees_are_fitted():
 def test_what_is_given_is_not_chosen():
     X, y = whole_numbers(300)
     for given, sizes in (({"max_depth": 3}, {(3, 2)}), ({"n_estimators": 9}, set())):
-        plan = BoostedTreeRank(focus=0.2, **given).fit(X, y).plan_
+        plan = BoostedTreeRank(focus=0.2, n_bags=1, **given).fit(X, y).plan_
         assert set(plan.held_out_loss) == sizes
         assert bool(plan.held_out_top_loss) == bool(sizes)
-    alone = BoostedTreeRank(focus=0.2, loss="rankboost").fit(X, y)
+    alone = BoostedTreeRank(focus=0.2, loss="rankboost", n_bags=1).fit(X, y)
     assert alone.loss_ == "rankboost"
     assert len(alone.plan_.held_out_loss) > 1
     assert alone.plan_.held_out_top_loss == {}

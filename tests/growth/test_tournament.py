@@ -44,7 +44,7 @@ def vus(counts):
 def test_two_classes_grow_the_same_tree_alone_and_in_a_tournament(monkeypatch, settings_, weights):
     """Of three classes, one without rows, the cells of a depth are grown together."""
     rng = np.random.default_rng(7)
-    x = rng.normal(size=(3_000, 4)).round(1)
+    x = rng.normal(size=(1_200, 4)).round(1)
     x[rng.random(x.shape) < 0.05] = np.nan
     y = (np.nan_to_num(x[:, 0] * x[:, 1]) + rng.normal(size=len(x)) > 0).astype(int)
     weight = {

@@ -47,9 +47,11 @@ DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
 # L2 regularization, added to the hessian of a leaf. More than two classes need larger steps than
 # two, and so do bags, whose mean is taken.
 L2_OF_TWO, L2_OF_BAGS, L2_OF_MORE = 5.0, 2.0, 1.0
-# Bagging of two-class tables with fewer than VAST_ROWS rows: number of bags, share of the rows of a
-# bag that each tree is grown on, and minimum number of rows of the rarest class.
-USUAL_BAGS, SUBSAMPLE_OF_BAGS, LEAST_TO_BAG = 10, 0.7, 10
+# Bagging of two-class tables with fewer than VAST_ROWS rows: number of bags, and minimum number of
+# rows of the rarest class.
+USUAL_BAGS, LEAST_TO_BAG = 10, 10
+# Share of the rows of a bag that each tree is grown on, below MANY_ROWS rows and from there on.
+SUBSAMPLE_OF_FEW, SUBSAMPLE_OF_MANY = 0.7, 0.85
 # Maximum total weight of all rows.
 LARGEST_WEIGHT = 2**52
 
@@ -106,7 +108,7 @@ def plan_boosting(
         max_leaf_nodes=shape.max_leaf_nodes,
         min_samples_leaf=least if least >= 1 else least * data.weight,
         l2=_l2(model, data, n_bags),
-        subsample=_subsample(model, n_bags),
+        subsample=_subsample(model, data, n_bags),
         n_chosen=check_max_features("max_features", model.max_features, data.table.n_features),
         monotonic=check_monotonic(model.monotonic_cst, data.table.names, binning),
         by_stratum=model.leaf_values == "stratum",
@@ -138,9 +140,10 @@ def _l2(model: Any, data: BoostingSize, n_bags: int) -> float:
     return _auto_number("l2_regularization", model.l2_regularization, usual)
 
 
-def _subsample(model: Any, n_bags: int) -> float:
+def _subsample(model: Any, data: BoostingSize, n_bags: int) -> float:
     """Return the proportion of the rows that each tree is grown on."""
-    usual = SUBSAMPLE_OF_BAGS if n_bags > 1 else 1.0
+    of_bags = SUBSAMPLE_OF_FEW if data.table.n_rows < MANY_ROWS else SUBSAMPLE_OF_MANY
+    usual = of_bags if n_bags > 1 else 1.0
     share = _auto_number("subsample", model.subsample, usual)
     if not 0 < share <= 1:
         raise invalid_parameter("subsample", model.subsample, "a share in (0, 1]")
@@ -212,7 +215,7 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
     n_held = 1 if is_vast else FOLDS_OF_MANY if has_many else N_FOLDS
     # Trials use the settings of a single model even if there are bags: when several models are
     # averaged, each may have more trees than it would alone.
-    l2, subsample = _l2(model, data, 1), _subsample(model, 1)
+    l2, subsample = _l2(model, data, 1), _subsample(model, data, 1)
     return ChoicePlan(shapes, usual, by_loss, n_held, rate, l2, subsample, losses)
 
 

@@ -196,7 +196,8 @@ has the answers for {n} data sets with two classes.
 Each data set has at most {rows:,} rows; five-fold cross-validation, one thread. "Tuned" is the best
 of five settings on a quarter of the training rows, refitted to all of them; the settings of both
 models agree in number of trees, learning rates, tree sizes, and shares of rows and features drawn
-(`benchmarks/boosting.py`). "Default" is 200 trees with no other parameter set. Speed is the lowest
+(`benchmarks/boosting.py`). "Default" is 200 trees of LightGBM with no other parameter set, against
+`BoostedTreeRank()`, which chooses the number and the size of its trees. Speed is the lowest
 processor time of three fits; there, LightGBM has 16 leaves per tree.
 
 Our AUCs are slightly too good. The defaults of `BoostedTreeRank` and its treatment of categories

@@ -73,6 +73,8 @@ html_css_files = ["treerank.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_math_renderer = "mathml"
+html_context = {"default_mode": "auto"}
+toc_object_entries_show_parents = "hide"
 html_sidebars = {"changelog": [], "reference": [], "index": []}
 html_theme_options = {
     "logo": {"text": "treerank"},

@@ -38,5 +38,5 @@ ax.legend()
 plt.show()
 
 # %%
-# The best of many figures is a little too good: the AUC on new rows is what the model will do. Here
+# The best of many AUCs is slightly optimistic: the AUC on new rows is what the model will do. Here
 # all twenty features matter a little, which suits a sum of small trees.

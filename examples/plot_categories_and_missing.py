@@ -13,7 +13,7 @@ import pandas as pd
 from treerank import TreeRank
 
 # %%
-# A made-up table of credits. Business and holiday loans fail more often, large amounts on a small
+# A made-up table of loans. Business and holiday loans fail more often, large amounts on a small
 # income fail more often, and those who keep their income to themselves fail most often.
 
 rng = np.random.default_rng(1)
@@ -59,7 +59,7 @@ new = pd.DataFrame(
 new.assign(stratum=model.apply(new), probability=model.predict_proba(new)[:, 1].round(3))
 
 # %%
-# How often credits of each kind failed, and what the model says on average.
+# How often loans of each kind failed, and what the model says on average.
 
 credit["kind"] = credit.purpose + np.where(silent, ", income unknown", "")
 by_kind = pd.DataFrame(
@@ -71,6 +71,6 @@ by_kind = pd.DataFrame(
 )
 rates = by_kind.groupby("kind").mean().sort_values("failed")
 ax = rates.plot.barh(figsize=(7, 4), color=["0.6", "tab:blue"])
-ax.set(xlabel="share of credits that failed", ylabel="")
+ax.set(xlabel="share of loans that failed", ylabel="")
 ax.figure.set_layout_engine("constrained")
 plt.show()

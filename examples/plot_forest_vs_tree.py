@@ -42,7 +42,7 @@ for label, share in grown.items():
 ax.axhline(test.truth.auc, color="0.6", linestyle="--", label="best possible")
 ax.axhline(models["one tree"].score(test.X, test.y), color="0.6", linestyle=":", label="one tree")
 ax.set(xlabel="trees", ylabel="AUC on new rows")
-ax.legend(loc=(0.5, 0.14))
+ax.legend(loc="lower right")
 plt.show()
 
 # %%

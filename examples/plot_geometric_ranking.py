@@ -61,6 +61,7 @@ for ax, (name, ranker) in zip(axes, rankers.items(), strict=True):
     ax.plot(*wrong.to_numpy().T, "kx", markersize=5)
     ax.set(title=name, xlabel=features[0], xlim=(0, 0.15), ylim=(200, 2000))
 axes[0].set_ylabel(features[1])
+plt.show()
 
 # %%
 # What that does to the ROC curve.

@@ -40,7 +40,7 @@ for ax, model, title in [
         person = pd.DataFrame({"late_payments": late, "debt": debt})
         ax.step(late, model.predict_proba(person)[:, 1], where="mid", color=color, label=f"{debt}")
     ax.set(title=title, xlabel="late payments")
-axes[0].set_ylabel("share of credits that fail")
+axes[0].set_ylabel("share of loans that fail")
 fig.legend(*axes[1].get_legend_handles_labels(), title="debt", loc="outside right upper")
 plt.show()
 

@@ -73,7 +73,7 @@ def _draw(model: TreeRank, X_test: Any, y_test: Any, out: Path) -> None:
     matplotlib.use("Agg")
     from treerank.plots import RocDisplay, TreeDisplay  # noqa: PLC0415
 
-    roc = RocDisplay.from_estimator(model, X_test, y_test, name="held-out cases", training=True)
+    roc = RocDisplay.from_estimator(model, X_test, y_test, name="tree", training=True)
     roc.figure_.savefig(out / "roc.png", dpi=150, bbox_inches="tight")
     tree = TreeDisplay.from_estimator(model)
     tree.figure_.savefig(out / "tree.png", dpi=150, bbox_inches="tight")

@@ -57,15 +57,13 @@ class RankingForest(CodedFit, TreeEnsemble):
         Number of trees.
     max_depth : int, None or "auto", default="auto"
         Maximum depth of the ranking trees, in splits of cells. "auto": 1 if the LeafRank trees
-        inside the cells are unlimited, otherwise None (no limit); 10 with other splitters than
-        LeafRank.
+        inside the cells are unlimited, otherwise None (no limit); 10 with other splitters.
     max_features : int, float, "sqrt", "log2" or None, default=None
         Number of features drawn for each cell. If the splitter has a `max_features` of its own,
         each node of its tree draws from these.
     min_samples_leaf : int or float, optional
         Minimum weight of a stratum, and of a leaf of the default splitter; below 1, a proportion
-        of all rows. By default, 1 for strata and the value of the default splitter for its leaves;
-        5 with other splitters than LeafRank.
+        of all rows. By default, 1 for strata and 3 for leaves; 5 with other splitters.
     bootstrap : bool, default=True
         Draw the rows of each tree with replacement; otherwise without.
     max_samples : int, float or None, default=None
@@ -94,8 +92,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         Proportion of trees that use one random cut per feature instead of the best one. "auto":
         0.5 up to 10,000 rows, beyond that 5,000 divided by the number of rows.
     warm_start : bool, default=False
-        Keep the trees of the last fit and add more, up to `n_estimators`. The data must be
-        the same.
+        Keep the trees of the last fit to the same data, and add more, up to `n_estimators`.
     {categorical_features}
     {categories}
     {monotonic_cst}
@@ -377,14 +374,6 @@ class RankingForest(CodedFit, TreeEnsemble):
 
         With two classes, it is positive if and only if `predict` returns the positive class;
         with more, 0 is the middle between the worst and the best class.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
         """
         codes, n_jobs = self._codes_to_score(X)
         if self._ranks is None:

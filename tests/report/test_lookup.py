@@ -111,7 +111,7 @@ def test_a_row_is_looked_up_in_the_browser(data, folder, visit):
     assert said.startswith("L-20 (row 20)")
     rank = 1 + (score > score[20]).sum()
     assert f"place {rank} of 1,000, stratum {place[20]} of 0 to {place.max()}" in said
-    assert f"in truth {y.iloc[20]}." in said
+    assert f"actual: {y.iloc[20]}." in said
     assert "What moved it " in said
     assert ask("20").startswith("L-20 (row 20)")
     assert ask(f" {NASTY} ").startswith(NASTY)

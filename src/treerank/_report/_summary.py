@@ -166,4 +166,6 @@ def _features(page: dict[str, Any]) -> str:
     )
     if others:
         text += f", followed by {' and '.join(row['name'] for row in others[:2])}"
+        if any(row["value"] > clear[:3][-1]["value"] for row in found["rows"] if row not in clear):
+            text += ", of the columns whose effect is clearly above 0"
     return f"{text}."

@@ -230,7 +230,7 @@
     const place = `place ${mass(row.rank)} of ${mass(total)}`;
     return [
       element("h4", name),
-      element("p", `Score ${digits(row.score, 4)}, ${place}${stratum}, in truth ${row.label}.`),
+      element("p", `Score ${digits(row.score, 4)}, ${place}${stratum}, actual: ${row.label}.`),
       ...listed("What moved it up", row.up),
       ...listed("What moved it down", row.down),
     ];

@@ -10,12 +10,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from treerank._base import TreeEnsemble
-from treerank._binning.binning import Binning, Coded
+from treerank._binning.binning import Coded
 from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, BoostingRows, boosting_units
 from treerank._growth.boosting_choice import BoostingChoice, choose_trees
-from treerank._growth.boosting_fit import Boosted, RowsToBoost, boost, boost_bags, hold_out
-from treerank._growth.boosting_validation import validation_rows
+from treerank._growth.boosting_fit import (
+    Boosted,
+    RowsToBoost,
+    boost,
+    boost_bags,
+    hold_out,
+    trees_before,
+)
+from treerank._growth.boosting_validation import check_validation, validation_rows
 from treerank._growth.progress import progress_bar
 from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
@@ -254,6 +261,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         -------
         self
         """
+        check_validation(X_val, y_val, sample_weight_val)
         self._fit_table(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
         return self
 
@@ -274,7 +282,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         rank, effect = data.labels.astype(np.intp), data.weights.design_effect
         rows = BoostingRows(coded.made, rank, units, scale, effect, len(data.classes))
         settings = plan_boosting(self, size_of(data), coded.binning, validation[0] is not None)
-        before = self._before(data, coded.binning)
+        before = trees_before(self, data.classes, coded.binning)
         self._binning, self.classes_ = coded.binning, data.classes
         given = self._validation_rows(*validation)
         self._keep(self._boost(rows, given, settings, before))
@@ -304,28 +312,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
                 return boost_bags(rows, self._binning, plan, report)
             return boost(rows, validation, self._binning, plan, report, before)
 
-    def _before(self, data: TrainingData, binning: Binning) -> Boosted | None:
-        """Return the trees of the last fit to continue from, with a warm start."""
-        if not self.warm_start or not hasattr(self, "_trees"):
-            return None
-        if not (binning.equals(self._binning) and np.array_equal(data.classes, self.classes_)):
-            raise ValueError(
-                "Got other data with warm_start=True; expected the rows and classes of the first "
-                "fit."
-            )
-        if self.n_estimators < self.n_estimators_:
-            raise ValueError(
-                f"Got n_estimators={self.n_estimators} with warm_start=True; expected at least the "
-                f"{self.n_estimators_} trees that there are."
-            )
-        return Boosted(self._trees, self._start, None, np.empty(0))
-
     def _validation_rows(
         self, X: TableLike | None, y: ArrayLike | None, sample_weight: ArrayLike | None
     ) -> BoostingRows | None:
         """Return the validation rows given by the user, if any."""
-        if (X is None) != (y is None) or (X is None and sample_weight is not None):
-            raise ValueError("Got one of X_val and y_val alone; expected both, or neither.")
         if X is None or y is None:
             return None
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())

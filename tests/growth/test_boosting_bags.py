@@ -160,3 +160,37 @@ def test_attributions_add_up_to_the_score_of_all_bags():
     np.testing.assert_allclose(
         found.values.sum(axis=1) + found.expected_value, model.score_samples(X[:20]), rtol=1e-6
     )
+
+
+def test_a_warm_start_needs_trees_of_one_model():
+    X, y = whole_numbers(200)
+    model = BoostedTreeRank(4, n_bags=2).fit(X, y)
+    before = model.score_samples(X)
+    with pytest.raises(ValueError, match="after a fit of 2 bags; expected a fit with n_bags=1"):
+        model.set_params(n_estimators=9, n_bags=1, warm_start=True).fit(X, y)
+    np.testing.assert_array_equal(model.score_samples(X), before)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y_val": [0, 1]}, "Got y_val without X_val"),
+        ({"X_val": np.zeros((2, 4))}, "Got X_val without y_val"),
+        ({"sample_weight_val": [1.0, 1.0]}, "Got sample_weight_val without X_val and y_val"),
+        ({"X_val": np.zeros((2, 4)), "y_val": [1, 2]}, "a y_val that lacks class 0;"),
+        ({"X_val": np.zeros((3, 4)), "y_val": [0, 1]}, "In y_val or sample_weight_val"),
+        ({"X_val": np.zeros((2, 4)), "y_val": [0, 1], "sample_weight_val": [1, -1]},
+         "In y_val or sample_weight_val"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_validation_rows_is_said_of_them(given, message):
+    X, y = whole_numbers(60)
+    with pytest.raises(ValueError, match=message):
+        BoostedTreeRank(2).fit(X, y, **given)
+
+
+def test_numbers_as_text_are_not_taken_for_auto():
+    X, y = whole_numbers(60)
+    for name in ("n_bags", "n_estimators", "learning_rate"):
+        with pytest.raises(ValueError, match=f"Got {name}='3'; expected 'auto' or a number"):
+            BoostedTreeRank(**{name: "3"}).fit(X, y)

@@ -96,9 +96,6 @@ def test_rows_to_validate_on_say_when_to_stop():
 def test_rows_to_validate_on_are_checked():
     X, y = sample(200)
     model = BoostedTreeRank(5)
-    for alone in ({"X_val": X}, {"y_val": y}, {"sample_weight_val": np.ones(200)}):
-        with pytest.raises(ValueError, match="expected both, or neither"):
-            model.fit(X, y, **alone)
     with pytest.raises(ValueError, match="lacks class"):
         model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
     with pytest.raises(ValueError, match="features"):

@@ -110,3 +110,9 @@ class TestBadInput:
         self.refuse(folder, KeyboardInterrupt)
         self.refuse(folder, KeyboardInterrupt, cache_dir=tmp_path / "codes")
         assert not (tmp_path / "codes").exists()
+
+
+def test_the_target_cannot_be_the_weight(tmp_path):
+    pd.DataFrame({"x": [1.0, 2.0], "y": [0, 1]}).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(ValueError, match="Got 'y' as target and as sample_weight"):
+        TreeRank().fit_parquet(tmp_path / "rows.parquet", "y", sample_weight="y")

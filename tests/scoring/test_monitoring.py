@@ -227,8 +227,10 @@ def test_bad_input_is_named(rows, tree):
         ((rows[1], rows[2], np.where(MONTHS == "2026-01", None, MONTHS)), "Got no period in row 0"),
         ((rows[1], (rows[2][0], rows[2][1][:9]), MONTHS), "Got labels of shape"),
         ((rows[1], (rows[2][0], rows[2][1] + 5), MONTHS), "label"),
-        (((rows[1][0], np.zeros(300)), rows[2], MONTHS), "Got a baseline without labels of both"),
-    ]
+        (((rows[1][0], np.zeros(300)), rows[2], MONTHS), "Got a baseline with labels of one class"),
+        (((rows[1][0], np.where(np.arange(300) < 2, np.nan, rows[1][1])), rows[2], MONTHS),
+         "Got a baseline of 300 rows, 2 of them without a label"),
+    ]  # fmt: skip
     for arguments, message in cases:
         with pytest.raises(ValueError, match=message):
             monitor(tree, *arguments)

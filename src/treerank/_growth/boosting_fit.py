@@ -125,6 +125,28 @@ class Boosted(NamedTuple):
         return gains / gains.sum() if gains.any() else gains
 
 
+def trees_before(model: Any, classes: NDArray[Any], binning: Binning) -> Boosted | None:
+    """Return the trees of the last fit to continue from, with a warm start."""
+    if not model.warm_start or not hasattr(model, "_trees"):
+        return None
+    if not (binning.equals(model._binning) and np.array_equal(classes, model.classes_)):
+        raise ValueError(
+            "Got other data, categories or bins with warm_start=True; expected those of the first "
+            "fit."
+        )
+    if model.n_bags_ > 1:
+        raise ValueError(
+            f"Got warm_start=True after a fit of {model.n_bags_} bags; expected a fit with "
+            "n_bags=1 to continue from."
+        )
+    if model.n_estimators < model.n_estimators_:
+        raise ValueError(
+            f"Got n_estimators={model.n_estimators} with warm_start=True; expected at least the "
+            f"{model.n_estimators_} trees that there are."
+        )
+    return Boosted(model._trees, model._start, None, np.empty(0))
+
+
 def hold_out(
     rows: RowsToBoost, plan: BoostingPlan, share: float
 ) -> tuple[RowsToBoost, RowsToBoost | None]:

@@ -149,9 +149,9 @@ def check_rows_of_classes(labels: NDArray[np.uint8], classes: NDArray[Any]) -> N
     """Check that every class has rows of positive weight, and that there are not too many rows."""
     counts = _core.count_labels(labels, len(classes))
     if not counts.all():
+        lacking = classes.tolist()[int(np.argmin(counts))]
         raise ValueError(
-            f"Got no row of positive weight with class {classes[int(np.argmin(counts))]!r}; "
-            "expected some of every class."
+            f"Got no row of positive weight with class {lacking!r}; expected some of every class."
         )
     if len(labels) > _core.MAX_ROWS:
         raise ValueError(f"Got {len(labels):,} rows; expected at most {_core.MAX_ROWS:,}.")

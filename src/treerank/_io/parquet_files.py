@@ -177,6 +177,11 @@ def feature_names(
     files: ParquetFiles, target: str, sample_weight: str | None, columns: Any
 ) -> list[str]:
     """Return the given features, or all columns but the target, the weight and an index."""
+    if target == sample_weight:
+        raise ValueError(
+            f"Got {target!r} as target and as sample_weight; expected another column of weights, "
+            "or sample_weight=None."
+        )
     if columns is None:
         stored = (files.schema.pandas_metadata or {}).get("index_columns", [])
         left_out = {target, sample_weight, *(name for name in stored if isinstance(name, str))}
@@ -188,7 +193,7 @@ def feature_names(
     for role, name in [("target", target), ("sample_weight", sample_weight)]:
         if name in names:
             raise ValueError(
-                f"Got {name!r} both in columns and as {role}; expected features that are not it."
+                f"Got {name!r} both in columns and as {role}; expected other columns as features."
             )
     return names
 

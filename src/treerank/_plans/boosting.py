@@ -252,10 +252,9 @@ def _shape(model: Any, data: BoostingSize) -> TreeShape:
 
 
 def _is_auto(name: str, given: Any) -> bool:
-    if isinstance(given, str):
-        check_choice(name, given, ["auto"])
-        return True
-    return False
+    if isinstance(given, str) and given != "auto":
+        raise invalid_parameter(name, given, "'auto' or a number")
+    return isinstance(given, str)
 
 
 def _auto_number(name: str, given: Any, usual: float) -> float:

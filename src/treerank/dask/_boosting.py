@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from treerank._boosting import BoostedTreeRank
+from treerank._growth.boosting_validation import check_validation
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice
 from treerank._plans.boosting import BoostingSize, plan_boosting
@@ -93,6 +94,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         self
         """
         given = (X_val, y_val, sample_weight_val)
+        check_validation(*given)
         here = tuple(part.compute() if is_collection(part) else part for part in given)
         self._fit_collections(X, y, sample_weight, validation=here)
         return self

@@ -191,18 +191,14 @@ def monitor(
     check_two_classes(model, "monitoring")
     level = check_level(level)
     if not 0 < alpha < 1:
-        raise invalid_parameter("alpha", alpha, "a number between 0 and 1, as 0.05")
+        raise invalid_parameter("alpha", alpha, "a number between 0 and 1, such as 0.05")
     before = _read(model, baseline, "baseline", (2, 3))
     after = _read(model, new, "new", (1, 2, 3))
     names, number = _read_periods(periods, len(after.weight))
     known = after.weight > 0
     after, number = after.take(known), number[known]
     before = before.take(before.weight > 0)
-    if (before.code < 0).any() or len(np.unique(before.code)) < 2:
-        raise ValueError(
-            "Got a baseline without labels of both classes; expected a label for each of its rows, "
-            f"and some of {model.classes_[0]!s} and of {model.classes_[1]!s}."
-        )
+    _check_baseline(model, before.code)
     _warn_of_training_rows(model, before)
     reference = measure_baseline(before, level)
     figures = [
@@ -251,6 +247,21 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
             code[there] = class_codes(check_known_labels(wanted, classes), classes)
     weight = check_weights(given[2] if len(given) > 2 else None, len(score))
     return ScoredTable(given[0], code, weight, score, probability)
+
+
+def _check_baseline(model: FittedClassifier, code: NDArray[Any]) -> None:
+    """Check that every row of the baseline has a label, and that both classes occur."""
+    n_lacking = int((code < 0).sum())
+    if n_lacking:
+        raise ValueError(
+            f"Got a baseline of {len(code):,} rows, {n_lacking:,} of them without a label; "
+            "expected a label for each row: drop those without one."
+        )
+    if len(np.unique(code)) < 2:
+        raise ValueError(
+            "Got a baseline with labels of one class; expected some of "
+            f"{model.classes_[0]!s} and of {model.classes_[1]!s}."
+        )
 
 
 def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> None:

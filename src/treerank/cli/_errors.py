@@ -8,12 +8,9 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import typer
-
-from treerank._io.atomic import find_target
 
 STATUS = 2
 
@@ -31,22 +28,6 @@ _GIVEN = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:(None\b)|(?=\S))")
 
 class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
     """A problem of the user's input, and what to do about it."""
-
-
-def check_out(path: str | Path | None, stdout: bool = False) -> None:
-    """Raise early if a file cannot be written; with `stdout`, - is the standard output."""
-    if path is None or (stdout and str(path) == "-"):
-        return
-    path = Path(path)
-    if path.is_dir():
-        raise BadInput(f"{path}: this is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; create it first.")
-    try:
-        find_target(path)
-    except ValueError:
-        remedy = "name a file, or - for the standard output" if stdout else "name a file"
-        raise BadInput(f"{path}: this is a device, a pipe or a socket; {remedy}.") from None
 
 
 @contextmanager

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 
 import treerank
-from treerank.cli._errors import BadInput, check_out
+from treerank.cli._errors import BadInput
 from treerank.cli._grading import GradeOptions, check_can_grade
 from treerank.cli._options import Dates, Drop, Focus, Target, Threads, Types, Weight, parse_focus
 from treerank.cli._out_of_core import OutOfCoreTraining, is_out_of_core
+from treerank.cli._outputs import check_outputs
 from treerank.cli._table_options import TableFormat
 from treerank.cli._training import ColumnOptions, Training
 
@@ -121,8 +122,8 @@ class FitOptions(InputOptions):
 
     def check(self) -> None:
         """Raise if options contradict each other, before anything is read."""
-        for path in (self.save, self.report):
-            check_out(path)
+        written = {"--save": self.save, "--report": self.report, "--checkpoint": self.checkpoint}
+        check_outputs(written, self.train)
         parse_focus(self.focus)
         if self.out_of_core:
             self._check_out_of_core()

@@ -11,8 +11,9 @@ import typer
 
 import treerank
 from treerank._io.atomic import atomic_write
-from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._models import unwrap
+from treerank.cli._outputs import check_outputs
 from treerank.cli.rules import as_text
 
 
@@ -46,7 +47,7 @@ def export(
     from treerank.export import to_onnx, to_sql  # noqa: PLC0415
 
     with one_line_errors():
-        check_out(out, stdout=True)
+        check_outputs({"--out": out}, [model], stdout=True)
         loaded = treerank.load(model)
         try:
             if to is Target.onnx:

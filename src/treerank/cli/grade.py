@@ -11,10 +11,11 @@ from rich.console import Console
 
 import treerank
 from treerank.cli._command import command
-from treerank.cli._errors import check_out, one_line_errors
+from treerank.cli._errors import one_line_errors
 from treerank.cli._evaluation import read_rows
 from treerank.cli._grading import GradeOptions, print_grades
 from treerank.cli._options import LabelledRows, ModelFile, Target
+from treerank.cli._outputs import check_outputs
 from treerank.cli._table_options import LabelColumns, TableFormat
 
 
@@ -46,7 +47,8 @@ def grade(options: GradeCommand) -> None:
     with one_line_errors():
         from treerank.scoring._scorecard import unwrap  # noqa: PLC0415 (slow)
 
-        check_out(options.save)
+        # The model may be graded in place: it is the same model afterwards, with its grades.
+        check_outputs({"--save": options.save}, [options.data])
         ranker, _ = unwrap(treerank.load(options.model))
         source = options.format.source(options.data)
         rows = read_rows(ranker, source, options.columns.with_target(options.target))

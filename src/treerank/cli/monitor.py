@@ -16,10 +16,11 @@ import typer
 import treerank
 from treerank._io.atomic import atomic_write
 from treerank.cli._command import command
-from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._models import unwrap
 from treerank.cli._monitored import By, WatchedColumns, WatchedRows, find_files, read_watched
 from treerank.cli._options import ModelFile, Threads, check_one_stdin
+from treerank.cli._outputs import check_outputs
 from treerank.cli._table_options import LabelColumns, TableFormat
 
 if TYPE_CHECKING:
@@ -120,13 +121,13 @@ def _monitor(options: MonitorOptions, files: list[str]) -> Monitoring:
 def _check_outputs(out: Path, inputs: list[str]) -> Path:
     """Return the JSON file beside the page; raise if either would overwrite an input."""
     beside = out.with_suffix(".json")
-    for path in (out, beside):
-        check_out(path)
-        if path.resolve() in [Path(name).resolve() for name in inputs]:
-            raise BadInput(
-                f"{path}: this file is an input and would be overwritten (the figures go beside "
-                "--out, with the ending .json); name another --out."
-            )
+    if beside == out:
+        raise BadInput(
+            f"Got --out {out}; expected another ending, such as .html: the figures are written to "
+            "a .json file beside the page."
+        )
+    figures = "--out (the figures go beside it, with the ending .json)"
+    check_outputs({"--out": out, figures: beside}, inputs)
     return beside
 
 

@@ -12,10 +12,11 @@ import typer
 import treerank
 from treerank._input.types import FittedClassifier
 from treerank.cli._command import command
-from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._evaluation import read_features, read_rows, write_report
 from treerank.cli._json import print_json, quality_of
 from treerank.cli._options import Group, Json, LabelledRows, ModelFile, Target, check_one_stdin
+from treerank.cli._outputs import check_outputs
 from treerank.cli._table_options import LabelColumns, TableFormat
 
 
@@ -63,8 +64,10 @@ class ReportOptions:
 def report(options: ReportOptions) -> None:
     """Write a report of a model on new rows, as one HTML file that works offline."""
     with one_line_errors():
-        for path in (options.out, options.appendix):
-            check_out(path)
+        check_outputs(
+            {"--out": options.out, "--appendix": options.appendix},
+            [options.model, options.data, options.train, options.new, options.champion],
+        )
         check_one_stdin([options.data, options.train, options.new])
         loaded = treerank.load(options.model)
         source = options.format.source(options.data)

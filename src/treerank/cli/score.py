@@ -10,9 +10,10 @@ import typer
 
 import treerank
 from treerank.cli._command import command
-from treerank.cli._errors import BadInput, check_out, one_line_errors
+from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._models import unwrap
 from treerank.cli._options import AnyTable, ModelFile, Threads, check_one_stdin
+from treerank.cli._outputs import check_outputs
 from treerank.cli._reasons import reason_columns
 from treerank.cli._scoring import score_file
 from treerank.cli._table_options import TableFormat
@@ -54,14 +55,15 @@ def score(options: ScoreOptions) -> None:
     """Score the rows of a table, which may be larger than memory."""
     with one_line_errors():
         out, ids = options.out, options.id or ()
-        check_out(out, stdout=True)
+        tables = [options.data, options.baseline, options.codes]
+        check_outputs({"--out": out}, [options.model, *tables], stdout=True)
         loaded = treerank.load(options.model)
         ranker, _ = unwrap(loaded)
         if hasattr(ranker, "n_jobs"):
             ranker.set_params(n_jobs=options.threads)
         if options.probability and not hasattr(loaded, "predict_proba"):
             raise BadInput(f"{options.model}: a {loaded.__class__.__name__} has no probabilities.")
-        check_one_stdin([options.data, options.baseline, options.codes])
+        check_one_stdin(tables)
         source = options.format.source(options.data)
         compared, table = (
             None if path is None else options.format.source(path)

@@ -155,3 +155,33 @@ def test_every_kind_of_saved_model_scores_a_file(tmp_path):
         table = read_csv(tmp_path / "out.csv")
         np.testing.assert_array_equal(table["score"], model.score_samples(frame))
         np.testing.assert_array_equal(table["probability_1"], model.predict_proba(frame)[:, 1])
+
+
+@pytest.mark.parametrize("name", ["s.xlsx", "s.json", "s.parquet.gz", "s.csv.zip", "s.json.gz"])
+def test_other_formats_are_refused_before_any_work(tmp_path, name):
+    out = tmp_path / name
+    result = run("score", tmp_path / "no.model", tmp_path / "no.csv", "--out", out)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        f"treerank: Got --out {out}; expected a name that ends in .csv, .tsv, .txt (also followed "
+        "by .gz, .bz2, .zst), .parquet or .pq.\n"
+    )
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("s.pq", pd.read_parquet),
+        ("s.PARQUET", pd.read_parquet),
+        ("s.parquet.csv", pd.read_csv),
+        ("s.2024.CSV.gz", pd.read_csv),
+        ("s.txt", pd.read_csv),
+        ("s", pd.read_csv),
+    ],
+)
+def test_the_last_ending_says_the_format(folder, tmp_path, name, read):
+    out = tmp_path / name
+    result = run("score", folder / "tree.model", folder / "new.csv", "--out", out)
+    assert result.exit_code == 0, result.output
+    np.testing.assert_allclose(read(out)["score"], in_python(folder, "tree")[2])

@@ -17,12 +17,16 @@ import pyarrow.parquet as pq
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank._io.atomic import atomic_write
 from treerank.cli._dates import date_part
+from treerank.cli._errors import BadInput
 from treerank.cli._models import unwrap
 from treerank.cli._sources import Source
 from treerank.cli._training import _list
 from treerank.cli._unseen import UnseenLevels
 
 Columns = Callable[[Any, Any], dict[str, Any]]
+TEXT_ENDINGS = (".csv", ".tsv", ".txt")
+PARQUET_ENDINGS = (".parquet", ".pq")
+PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
 def score_file(
@@ -187,6 +191,22 @@ def rows_for(model: FittedClassifier, table: Any, features: list[str]) -> Any:
     return np.column_stack([np.asarray(column, dtype=np.float64) for column in numbers])
 
 
+def output_format(out: str) -> tuple[str, str | None]:
+    """Ending of a file to write, empty if there is none (CSV), and its compression.
+
+    Raise for other endings: other programs would take the file for what it is not.
+    """
+    path = Path(out)
+    packing = PACKINGS.get(path.suffix.lower())
+    ending = (path.with_suffix("") if packing else path).suffix.lower()
+    if ending not in ("", *TEXT_ENDINGS, *(() if packing else PARQUET_ENDINGS)):
+        raise BadInput(
+            f"Got --out {out}; expected a name that ends in {', '.join(TEXT_ENDINGS)} (also "
+            f"followed by {', '.join(PACKINGS)}), {' or '.join(PARQUET_ENDINGS)}."
+        )
+    return ending, packing
+
+
 @contextmanager
 def _writer(out: str) -> Iterator[Any]:
     """Yield a function that writes a block. The file appears complete or not at all."""
@@ -198,18 +218,15 @@ def _writer(out: str) -> Iterator[Any]:
         ) as sheet:
             yield sheet.write
         return
-    suffixes = Path(out).suffixes
+    ending, packing = output_format(out)
     with atomic_write(out) as temporary:
-        if ".parquet" in suffixes:
+        if ending in PARQUET_ENDINGS:
             with _Sheet(lambda schema: pq.ParquetWriter(temporary, schema)) as sheet:
                 yield sheet.write
             return
-        packed = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(
-            suffixes[-1] if suffixes else ""
-        )
-        options = _write_options("\t" if ".tsv" in suffixes else ",")
+        options = _write_options("\t" if ending == ".tsv" else ",")
         with (
-            pa.output_stream(str(temporary), compression=packed) as sink,
+            pa.output_stream(str(temporary), compression=packing) as sink,
             _Sheet(lambda schema: pa_csv.CSVWriter(sink, schema, write_options=options)) as sheet,
         ):
             yield sheet.write

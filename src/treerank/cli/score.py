@@ -15,7 +15,7 @@ from treerank.cli._models import unwrap
 from treerank.cli._options import AnyTable, ModelFile, Threads, check_one_stdin
 from treerank.cli._outputs import check_outputs
 from treerank.cli._reasons import reason_columns
-from treerank.cli._scoring import score_file
+from treerank.cli._scoring import output_format, score_file
 from treerank.cli._table_options import TableFormat
 
 
@@ -57,6 +57,7 @@ def score(options: ScoreOptions) -> None:
         out, ids = options.out, options.id or ()
         tables = [options.data, options.baseline, options.codes]
         check_outputs({"--out": out}, [options.model, *tables], stdout=True)
+        output_format(out)
         loaded = treerank.load(options.model)
         ranker, _ = unwrap(loaded)
         if hasattr(ranker, "n_jobs"):

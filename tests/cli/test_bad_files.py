@@ -32,6 +32,10 @@ BAD_TRAINING = {
         HEADER + ROWS + "60,1,20,owns,true,0.5,1\n",
         "column 'default' has numbers with fractions (first: line 62, 0.5); expected classes"),
     "empty file": ("", "the file is empty"),
+    "an empty first line": (
+        "\r\n\n" + HEADER + ROWS,
+        "the first line is empty; expected the names of the columns. Remove the empty lines"),
+    "a blank first line": ("\ufeff  \n" + HEADER + ROWS, "the first line is empty"),
     "no rows": (HEADER, "there are column names but no rows"),
     "a short line": (HEADER + ROWS + "60,1\n", "line 62 has 2 values, the first line has 7 names"),
     "a missing label": (HEADER + ROWS + "60,1,20,owns,true,,1\n", "no label in 1 of 61 rows"),
@@ -77,6 +81,7 @@ BAD_NEW = {
     ),
     "infinity": (NEW + "1,inf,30,owns,true\n", "infinite number in line 2"),
     "empty": ("", "the file is empty"),
+    "an empty first line": ("\n" + NEW + "1,2.5,30,owns,true\n", "the first line is empty"),
     "no rows": (NEW, "no rows"),
     "duplicated names": (NEW.replace("age", "home") + "1,2,3,4,5\n", "'home' occurs twice"),
     "a long line": (NEW + "1,2,3,owns,true,8\n", "has 6 values, the first line has 5 names"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # Lines that are split to find the separator.
@@ -49,6 +49,32 @@ def first_line(text: str) -> str:
     while end >= 0 and text.count('"', 0, end) % 2:
         end = text.find("\n", end + 1)
     return text if end < 0 else text[:end]
+
+
+def split_names(line: str, delimiter: str, bad: Callable[[str], Exception]) -> list[str]:
+    """Split the first line into the names of the columns; `bad` makes an error for the table."""
+    if not line.strip():
+        raise bad(
+            "the first line is empty; expected the names of the columns. Remove the empty lines "
+            "at the top."
+        )
+    try:
+        [names] = csv.reader([line], delimiter=delimiter)
+    except csv.Error:
+        raise bad(
+            "the lines end in a carriage return alone; save it with the line ends of Unix or "
+            "Windows."
+        ) from None
+    others = [d for d in DELIMITERS if d != delimiter and d in line]
+    if len(names) == 1 and others:
+        wrong = DELIMITERS.get(delimiter, repr(delimiter))
+        likely = max(others, key=line.count)
+        option = "tab" if likely == "\t" else f"'{likely}'"
+        raise bad(
+            f"there is only one column when lines are split at every {wrong}; the separator "
+            f"seems to be a {DELIMITERS[likely]}: use --delimiter {option}."
+        )
+    return names
 
 
 def find_delimiter(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import re
@@ -26,6 +25,7 @@ from treerank.cli._dialect import (
     find_delimiter,
     find_encoding,
     first_line,
+    split_names,
 )
 from treerank.cli._errors import BadInput, note
 from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
@@ -183,23 +183,7 @@ class Source:
             text = first_line(decode_start(start, self.encoding)).rstrip("\r")
         except (UnicodeError, LookupError) as error:
             raise self._undecodable(1, error) from None
-        try:
-            [names] = csv.reader([text], delimiter=self.delimiter or ",")
-        except csv.Error:
-            raise self.bad(
-                "the lines end in a carriage return alone; save it with the line ends of Unix or "
-                "Windows."
-            ) from None
-        others = [d for d in DELIMITERS if d != self.delimiter and d in text]
-        if len(names) == 1 and others:
-            wrong = DELIMITERS.get(self.delimiter or ",", repr(self.delimiter))
-            likely = max(others, key=text.count)
-            option = "tab" if likely == "\t" else f"'{likely}'"
-            raise self.bad(
-                f"there is only one column when lines are split at every {wrong}; the separator "
-                f"seems to be a {DELIMITERS[likely]}: use --delimiter {option}."
-            )
-        return names
+        return split_names(text, self.delimiter or ",", self.bad)
 
     @property
     def _is_utf8(self) -> bool:

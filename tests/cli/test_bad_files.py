@@ -79,6 +79,13 @@ BAD_NEW = {
         "column 'income' has 'lots' in line 42; expected numbers, as in the data the model was "
         "fitted to. Correct it, or treat it as missing: --missing 'lots'",
     ),
+    "decimal commas": (
+        NEW.replace(",", ";") + "1;;30;owns;true\n1;2;30;owns;true\n1;0,1257;30;owns;true\n",
+        "column 'income' has numbers with a decimal comma, such as '0,1257': use --decimal ,."),
+    "a decimal comma among points": (
+        NEW + "1,2.5,30,owns,true\n1,\"0,1257\",30,owns,true\n",
+        "column 'income' has '0,1257' in line 3; expected numbers, as in the data the model was "
+        "fitted to. Correct it, or use --decimal , if all numbers have a decimal comma."),
     "infinity": (NEW + "1,inf,30,owns,true\n", "infinite number in line 2"),
     "empty": ("", "the file is empty"),
     "an empty first line": ("\n" + NEW + "1,2.5,30,owns,true\n", "the first line is empty"),

@@ -136,6 +136,17 @@ def test_a_decimal_comma_that_is_not_named_is_said(tmp_path):
     assert "use --decimal ," in result.stderr
 
 
+@pytest.mark.parametrize("value", ["0,5", "1.234.567"])
+def test_a_decimal_comma_is_said_of_rows_from_the_standard_input_too(tmp_path, value):
+    formatted(tmp_path)
+    model = tmp_path / "m"
+    run("fit", tmp_path / "plain.csv", "--target", "y", "--cv", 0, "--save", model)
+    result = run("score", model, "-", given=f"x;rate;amount\n;1;1\n{value};2;1\n")
+    assert result.exit_code == 2
+    said = f"standard input: column 'x' has numbers with a decimal comma, such as '{value}': use"
+    assert said in result.stderr
+
+
 def test_a_broken_number_late_among_formatted_ones_is_named(tmp_path, monkeypatch):
     path, _ = formatted(tmp_path)
     model = tmp_path / "m"

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treerank.cli._conversion import ambiguous_order
+from treerank.cli._conversion import ambiguous_order, decimal_comma
 from treerank.cli._dates import PARTS, find_order, is_date_type, parse_text, take_part, to_days
 from treerank.cli._errors import BadInput
 from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
@@ -175,10 +175,7 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
 def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decimal: str) -> None:
     """Raise if text is numeric except in some rows, or except for its decimal mark."""
     if decimal == "." and len(known) and has_decimal_comma(column):
-        raise BadInput(
-            f"column {name!r} has numbers with a decimal comma, such as {known[0].as_py()!r}: use "
-            "--decimal ,"
-        )
+        raise BadInput(decimal_comma(name, column))
     for style in (NumberStyle(decimal), NumberStyle(decimal, is_plain=False)):
         fits = style.matches(column)
         n_text = len(known) - (pc.sum(fits).as_py() or 0)

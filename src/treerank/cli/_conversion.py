@@ -19,7 +19,7 @@ from treerank.cli._dates import (
     take_part,
     to_days,
 )
-from treerank.cli._numbers import NumberStyle, find_style
+from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
 
 Bad = Callable[[str], Exception]
 
@@ -87,6 +87,8 @@ def plan_conversion(
         plan.read[name] = kind
         if kind == pa.float64() and sample is not None and pa.types.is_string(sample[name].type):
             style = find_style(sample[name], decimal)
+            if style is None and decimal == "." and has_decimal_comma(sample[name]):
+                raise bad(decimal_comma(name, sample[name]) + ".")
             if style is not None and not style.is_plain:
                 plan.styles[name] = style
                 plan.read[name] = pa.string()
@@ -107,6 +109,13 @@ def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
     if order == "ambiguous":
         raise bad(ambiguous_order(name, column))
     return order
+
+
+def decimal_comma(name: str, column: Any) -> str:
+    """Return the message that numbers have a decimal comma; a caller may add others to it."""
+    known = column.drop_null().to_pylist()
+    value = next((v for v in known if "," in v), known[0])
+    return f"column {name!r} has numbers with a decimal comma, such as {value!r}: use --decimal ,"
 
 
 def ambiguous_order(name: str, column: Any) -> str:

@@ -28,6 +28,7 @@ from treerank.cli._dialect import (
     split_names,
 )
 from treerank.cli._errors import BadInput, note
+from treerank.cli._numbers import has_decimal_comma
 from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
 
 BLOCK_BYTES = 2 << 20
@@ -363,10 +364,15 @@ class Source:
                         return self.bad(
                             f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
                             f"{_format_type(types[name])}, as in the data the model was fitted to. "
-                            f"Correct it, or treat it as missing: --missing {value!r}."
+                            f"Correct it, or {self._remedy(value)}."
                         )
             done += batch.num_rows
         return None
+
+    def _remedy(self, value: str) -> str:
+        if self.decimal == "." and has_decimal_comma(pa.array([value])):
+            return "use --decimal , if all numbers have a decimal comma"
+        return f"treat it as missing: --missing {value!r}"
 
     def _reads_as(self, value: str, wanted: Any) -> bool:
         if wanted == pa.bool_():

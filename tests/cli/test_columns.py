@@ -31,6 +31,25 @@ def test_ids_and_free_text_are_left_out_with_one_line(tmp_path):
     assert treerank.load(model).feature_names_in_.tolist() == ["row", "x", "z"]
 
 
+@pytest.mark.parametrize(("command", "option"), [("fit", "--id"), ("compare", "--drop")])
+def test_the_note_on_one_id_names_an_option_of_the_command(tmp_path, command, option):
+    rows = [("row", "x", "y"), *((i, i % 7, i % 2) for i in range(60))]
+    path = write(tmp_path / "t.csv", rows)
+    result = run(command, path, "--target", "y", "--cv", 0)
+    [line] = [line for line in result.stderr.splitlines() if "note:" in line]
+    assert "left out because it identifies rows: 'row' (another" in line
+    assert line.endswith(f"Give {option} COLUMN to silence this note.")
+    assert "note:" not in run(command, path, "--target", "y", "--cv", 0, option, "row").stderr
+
+
+def test_compare_names_the_option_of_a_column_that_is_missing(tmp_path):
+    path = write(tmp_path / "t.csv", [("row", "x", "y"), (1, 2, 0), (2, 3, 1)])
+    for option in ("--group", "--time"):
+        result = run("compare", path, "--target", "y", option, "nix")
+        assert result.exit_code == 2
+        assert f"there is no column 'nix' ({option}); the columns are" in result.stderr
+
+
 def test_whole_numbers_that_are_no_ids_stay(tmp_path):
     rng = np.random.default_rng(0)
     income = rng.permutation(10_000)[:100]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -55,6 +55,7 @@ class ColumnOptions:
     drop: Sequence[str] = ()
     types: Sequence[str] = ()  # COLUMN=category, =number or =date
     dates: Sequence[str] = ()  # COLUMN=parts to compute from its dates
+    leave_out: str = "--id"  # the command's option for columns that identify rows
 
     def type_of(self) -> dict[str, str]:
         """Types by column."""
@@ -111,7 +112,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
         problems.append(str(problem).removeprefix(f"{source.label}: ").rstrip("."))
     if problems:
         raise source.bad("; ".join(problems) + ".")
-    _say_left_out(source, features.left_out)
+    _say_left_out(source, features.left_out, column_options.leave_out)
     if not features.columns:
         raise source.bad("no column is left to learn from.")
     assert labels is not None
@@ -161,17 +162,18 @@ def keep_back(data: Training, share: float | None, seed: int) -> tuple[Training,
     return data.take(np.flatnonzero(~is_kept)), data.take(np.flatnonzero(is_kept))
 
 
-def _say_left_out(source: Source, left_out: list[str]) -> None:
+def _say_left_out(source: Source, left_out: list[str], option: str) -> None:
     if left_out:
         shown = ", ".join(left_out[:8]) + (" and others" if len(left_out) > 8 else "")
+        why = "it identifies" if len(left_out) == 1 else "they identify"
         note(
-            f"{source.label}: left out because they identify rows: {shown}. To use a number "
+            f"{source.label}: left out because {why} rows: {shown}. To use a number "
             "anyway, give --type COLUMN=number; replace text by what rows have in common, such "
-            "as a group. Give --id COLUMN to silence this note."
+            f"as a group. Give {option} COLUMN to silence this note."
         )
 
 
-def check_columns(source: Source, names: list[str], options: dict[str, Iterable[str]]) -> None:
+def check_columns(source: Source, names: list[str], options: Mapping[str, Iterable[str]]) -> None:
     """Raise if the table lacks columns that options name."""
     unknown = {
         f"{name!r} ({option})": name

@@ -16,7 +16,7 @@ from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._options import AnyTable, Dates, Drop, Target, Threads, Types, Weight
 from treerank.cli._sources import Source
 from treerank.cli._table_options import TableFormat
-from treerank.cli._training import ColumnOptions, read_training
+from treerank.cli._training import ColumnOptions, check_columns, read_training
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +42,17 @@ class CompareOptions:
     threads: Threads = 1
     format: TableFormat
 
+    def of_folds(self) -> dict[str, list[str]]:
+        """Columns that define the folds, by option."""
+        given = {"--group": self.group, "--time": self.time}
+        return {option: [name] for option, name in given.items() if name is not None}
+
     def columns(self) -> ColumnOptions:
         """Return the columns; those that define the folds are not features."""
-        apart = [name for name in (self.group, self.time) if name is not None]
+        apart = [name for names in self.of_folds().values() for name in names]
         return ColumnOptions(
             self.target, self.positive, self.weight, apart, self.drop or (), self.type or (),
-            self.date or (),
+            self.date or (), leave_out="--drop",
         )  # fmt: skip
 
 
@@ -56,6 +61,7 @@ def compare(options: CompareOptions) -> None:
     """Compare a tree, a smaller tree, a forest and boosting on the same folds."""
     with one_line_errors():
         source = options.format.source(options.data)
+        check_columns(source, source.header(), options.of_folds())
         rows = read_training(source, options.columns())
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,

@@ -40,7 +40,13 @@ BAD_TRAINING = {
     "a short line": (HEADER + ROWS + "60,1\n", "line 62 has 2 values, the first line has 7 names"),
     "a missing label": (HEADER + ROWS + "60,1,20,owns,true,,1\n", "no label in 1 of 61 rows"),
     "a negative weight": (
-        HEADER + ROWS + "60,1,20,owns,true,1,-1\n", "no weight of at least 0 in line 62"),
+        HEADER + ROWS + "60,1,20,owns,true,1,-1\n",
+        "column 'w' (--weight) has '-1' in line 62; expected finite numbers of at least 0."),
+    "no weight": (
+        HEADER + ROWS + "60,1,20,owns,true,1,\n",
+        "column 'w' (--weight) has no value in line 62; expected finite numbers of at least 0."),
+    "an infinite weight": (
+        HEADER + ROWS + "60,1,20,owns,true,1,1e999\n", "(--weight) has '1e999' in line 62"),
 }  # fmt: skip
 
 

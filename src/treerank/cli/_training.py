@@ -262,21 +262,24 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
 
 def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     """Return the weights of the rows; raise unless they are finite and not negative."""
+    given = column
     if not is_number(column.type):
-        text = column.cast(pa.string())
+        given = column.cast(pa.string())
         style = NumberStyle(source.decimal)
-        row = pc.index(style.matches(text), False).as_py()
+        row = pc.index(style.matches(given), False).as_py()
         if row >= 0:
-            raise source.bad(
-                f"column {name!r} (--weight) has {text[row].as_py()!r} in line {row + 2:,}; "
-                "expected numbers of at least 0."
-            )
-        column = style.to_numbers(text)
+            raise _bad_weight(source, given, row, name)
+        column = style.to_numbers(given)
     weights = np.asarray(column.cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():
-        row = int(np.argmax(bad))
-        raise source.bad(
-            f"column {name!r} has no weight of at least 0 in line {row + 2:,}; correct it."
-        )
+        raise _bad_weight(source, given, int(np.argmax(bad)), name)
     return weights
+
+
+def _bad_weight(source: Source, column: Any, row: int, name: str) -> BadInput:
+    value = column[row].as_py()
+    return source.bad(
+        f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in line "
+        f"{row + 2:,}; expected finite numbers of at least 0. Correct it."
+    )

@@ -10,7 +10,9 @@ import saved_models
 from command_line import run
 
 import treerank
+from treerank.cli._grading import CALIBRATIONS
 from treerank.scoring import Scorecard
+from treerank.scoring._calibrator import METHODS
 
 
 @pytest.fixture(scope="module")
@@ -89,19 +91,50 @@ def test_rules_say_the_grades_first(tables, tmp_path):
     ("words", "message"),
     [
         (["--grades", "3", "--cv", "0"], "without held-out rows; expected --cv 2 or more"),
-        (["--grades", "1"], "Got max_grades=1"),
-        (["--grades", "5", "--grade-names", "A,B"], "Got 2 names for up to 5 grades"),
-        (["--points", "--pdo", "0"], "Got pdo=0"),
-        (["--population-rate", "1"], "Got population_rate=1.0"),
-        (["--calibration", "platt"], "Got calibration='platt'"),
+        (["--grades", "1"], "Got --grades 1; expected 2 or more."),
+        (["--grades", "0"], "Got --grades 0; expected 2 or more."),
+        (["--grades", "5", "--grade-names", "A,B"], "Got 2 names in --grade-names for up to 5"),
+        (["--grade-names", "A,A"], "Got --grade-names A,A; expected two or more names that all"),
+        (["--grade-names", "A"], "Got --grade-names A; expected two or more names"),
+        (["--points", "--pdo", "0"], "Got --pdo 0; expected a number above 0."),
+        (["--points", "--pdo", "-5"], "Got --pdo -5; expected a number above 0."),
+        (["--points", "--base-odds", "inf"], "Got --base-odds inf; expected a number above 0."),
+        (["--points", "--base-score", "nan"], "Got --base-score nan; expected a finite number."),
+        (["--population-rate", "2"], "Got --population-rate 2; expected a share above 0 and"),
+        (["--population-rate", "0"], "Got --population-rate 0; expected a share above 0 and"),
+        (["--calibration", "platt"], "Got --calibration platt; expected beta, sigmoid or isotonic"),
+        (["--bootstrap", "-1"], "Got --bootstrap -1; expected 2 samples or more, such as 200, or"),
+        (["--bootstrap", "1"], "Got --bootstrap 1; expected 2 samples or more"),
     ],
 )
-def test_bad_options_are_one_line_and_leave_no_file(tables, tmp_path, words, message):
+def test_bad_options_are_refused_before_any_work(tables, tmp_path, monkeypatch, words, message):
+    monkeypatch.setattr(treerank.TreeRank, "fit", None)
     done = run("fit", tables / "train.csv", "--target", "default", *words,
                "--save", tmp_path / "m.json")  # fmt: skip
     assert done.exit_code == 2
     assert message in done.output
     assert not (tmp_path / "m.json").exists()
+
+
+def test_bad_options_of_grade_are_refused_before_any_work(tmp_path):
+    done = run("grade", "no.model", "no.csv", "--target", "default", "--grade-names", "A,B",
+               "--save", tmp_path / "m.json")  # fmt: skip
+    assert done.exit_code == 2
+    assert "Got 2 names in --grade-names for up to 7 grades; expected a name for" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--points"], ["--calibration", "beta"]])
+def test_points_of_three_classes_are_refused_before_the_fit(tmp_path, monkeypatch, words):
+    monkeypatch.setattr(treerank.TreeRank, "fit", None)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(60)))
+    done = run("fit", path, "--target", "y", *words)
+    assert done.exit_code == 2
+    assert f"Got {words[0]} for 3 classes; expected two" in done.stderr
+
+
+def test_the_command_line_knows_every_calibration():
+    assert CALIBRATIONS == METHODS
 
 
 def test_fit_says_optimism_and_instability(tables, tmp_path):

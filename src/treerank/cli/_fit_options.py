@@ -125,6 +125,12 @@ class FitOptions(InputOptions):
         written = {"--save": self.save, "--report": self.report, "--checkpoint": self.checkpoint}
         check_outputs(written, self.train)
         parse_focus(self.focus)
+        self.grading.check()
+        if self.bootstrap < 0 or self.bootstrap == 1:
+            raise BadInput(
+                f"Got --bootstrap {self.bootstrap}; expected 2 samples or more, such as 200, or 0 "
+                "for none."
+            )
         if self.out_of_core:
             self._check_out_of_core()
         if self.checkpoint is not None and self.dask is None:

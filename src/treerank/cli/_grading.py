@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,9 @@ from treerank.cli._errors import BadInput
 
 if TYPE_CHECKING:
     from treerank.scoring import Scorecard
+
+# Methods of `treerank.scoring.Calibrator`, which is slow to import.
+CALIBRATIONS = ("beta", "sigmoid", "isotonic")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +62,65 @@ class GradeOptions:
             or self.population_rate
         )
 
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the grades, best first."""
+        if self.grade_names is None:
+            return None
+        return [name.strip() for name in self.grade_names.split(",")]
+
+    def check(self) -> None:
+        """Raise for values that no scorecard accepts, before anything is read or fitted."""
+        if self.grades is not None and self.grades < 2:
+            raise BadInput(f"Got --grades {self.grades}; expected 2 or more.")
+        self._check_names()
+        for option, value in (("--pdo", self.pdo), ("--base-odds", self.base_odds)):
+            if not (math.isfinite(value) and value > 0):
+                raise BadInput(f"Got {option} {value:g}; expected a number above 0.")
+        if not math.isfinite(self.base_score):
+            raise BadInput(f"Got --base-score {self.base_score:g}; expected a finite number.")
+        if self.calibration not in (None, "auto", *CALIBRATIONS):
+            raise BadInput(
+                f"Got --calibration {self.calibration}; expected {', '.join(CALIBRATIONS[:-1])} "
+                f"or {CALIBRATIONS[-1]}."
+            )
+        rate = self.population_rate
+        if rate is not None and not 0 < rate < 1:
+            raise BadInput(
+                f"Got --population-rate {rate:g}; expected a share above 0 and below 1, such as "
+                "0.02."
+            )
+
+    def _check_names(self) -> None:
+        names = self.names
+        if names is None:
+            return
+        if len(names) < 2 or len(set(names)) < len(names) or "" in names:
+            raise BadInput(
+                f"Got --grade-names {self.grade_names}; expected two or more names that all "
+                "differ, such as A,B,C."
+            )
+        if self.grades is not None and len(names) < self.grades:
+            raise BadInput(
+                f"Got {len(names)} names in --grade-names for up to {self.grades} grades; expected "
+                "a name for each: add names, or lower --grades."
+            )
+
+    def check_classes(self, n_classes: int) -> None:
+        """Raise if points or a calibration are requested for more than two classes."""
+        calibrated = self.calibration not in (None, "auto")
+        if n_classes > 2 and (self.points or calibrated):
+            raise BadInput(
+                f"Got {'--points' if self.points else '--calibration'} for {n_classes} classes; "
+                "expected two, since others have no odds of one event: leave it out, or rank one "
+                "class (--positive)."
+            )
+
     def scorecard(self, model: FittedClassifier) -> Scorecard:
         """Return an unfitted scorecard of a fitted model."""
         from treerank.scoring import Grades, Points, Scorecard  # noqa: PLC0415 (slow)
 
-        names = None
-        if self.grade_names is not None:
-            names = [name.strip() for name in self.grade_names.split(",")]
+        names = self.names
         number = self.grades if self.grades is not None else len(names or ())
         scale = Points(
             pdo=self.pdo,

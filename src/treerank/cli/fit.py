@@ -90,6 +90,7 @@ def _fit_table(console: Console, options: FitOptions) -> None:
     """Fit to one table, and evaluate the model on held-out rows."""
     source, seed = options.format.source(options.train[0]), options.seed
     data, kept_back = keep_back(read_training(source, options.columns()), options.test_share, seed)
+    options.grading.check_classes(len(np.unique(data.labels)))
     estimator = _fit_in_memory(console, options, data, source)
     if kept_back is None:
         held_out = print_quality(console, estimator, data, options.cv, seed)

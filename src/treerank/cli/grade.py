@@ -49,6 +49,7 @@ def grade(options: GradeCommand) -> None:
 
         # The model may be graded in place: it is the same model afterwards, with its grades.
         check_outputs({"--save": options.save}, [options.data])
+        options.grading.check()
         ranker, _ = unwrap(treerank.load(options.model))
         source = options.format.source(options.data)
         rows = read_rows(ranker, source, options.columns.with_target(options.target))

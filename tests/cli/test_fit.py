@@ -236,3 +236,25 @@ def test_of_many_strata_the_best_and_the_worst_are_printed(tmp_path):
     table = result.output.split("\nstratum ")[1].split(" strata in the middle")[0]
     shown = [line.split()[0] for line in table.split("\n")[:-1] if line[:2].strip().isdigit()]
     assert shown == [str(k) for k in (*range(15), *range(n - 5, n))]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--trees", "9"], "Got --trees with one tree; expected it with --model forest or"),
+        (["--model", "forest", "--max-depth", "3"], "Got --max-depth with --model forest;"),
+        (["--model", "boosting", "--max-depth", "10"], "Got --max-depth with --model boosting;"),
+        (["--model", "boosting", "--small"], "Got --small with --model boosting; expected it with"),
+        (["--cv", "1"], "Got --cv 1; expected 2 folds or more, or 0 for none."),
+        (["--model", "forest", "--cv", "-3"], "Got --cv -3; expected 2 folds or more, or 0"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(tmp_path, words, message):
+    result = run("fit", tmp_path / "no.csv", "--target", "y", *words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"treerank: {message}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_tree_has_ten_levels_unless_said(folder):
+    assert treerank.load(folder / "tree.model").max_depth == 10

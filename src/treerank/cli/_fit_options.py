@@ -18,6 +18,8 @@ from treerank.cli._outputs import check_outputs
 from treerank.cli._table_options import TableFormat
 from treerank.cli._training import ColumnOptions, Training
 
+DEFAULT_DEPTH = 10
+
 
 class ModelKind(StrEnum):
     """What to fit."""
@@ -81,7 +83,12 @@ class FitOptions(InputOptions):
         ),
     ] = None
     focus: Focus = None
-    max_depth: Annotated[int, typer.Option(help="Maximum depth of a tree.")] = 10
+    max_depth: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Maximum depth, for --model tree; by default {DEFAULT_DEPTH}.", show_default=False
+        ),
+    ] = None
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
     ] = False
@@ -125,6 +132,7 @@ class FitOptions(InputOptions):
         written = {"--save": self.save, "--report": self.report, "--checkpoint": self.checkpoint}
         check_outputs(written, self.train)
         parse_focus(self.focus)
+        self._check_model()
         self.grading.check()
         if self.bootstrap < 0 or self.bootstrap == 1:
             raise BadInput(
@@ -144,6 +152,25 @@ class FitOptions(InputOptions):
             raise BadInput(
                 f"Got --report with --cv {self.cv}; a report needs held-out rows: expected "
                 "--cv 2 or more, or rows held back by --test-share."
+            )
+
+    def _check_model(self) -> None:
+        """Raise for options that the model would ignore."""
+        if self.cv < 0 or self.cv == 1:
+            raise BadInput(f"Got --cv {self.cv}; expected 2 folds or more, or 0 for none.")
+        if self.model is ModelKind.tree:
+            if self.trees is not None:
+                raise BadInput(
+                    "Got --trees with one tree; expected it with --model forest or --model "
+                    "boosting."
+                )
+            return
+        of_a_tree = {"--max-depth": self.max_depth is not None, "--small": self.small}
+        given = [option for option, is_given in of_a_tree.items() if is_given]
+        if given:
+            raise BadInput(
+                f"Got {given[0]} with --model {self.model.value}; expected it with --model tree: "
+                "leave it out, since the other models choose the size of their trees."
             )
 
     @property
@@ -181,10 +208,11 @@ class FitOptions(InputOptions):
             "n_jobs": self.threads,
             "focus": parse_focus(self.focus),
         }
-        if self.model is not ModelKind.tree and self.trees is not None:
+        if self.trees is not None:
             shared["n_estimators"] = self.trees
         if self.model is ModelKind.forest:
             return treerank.RankingForest(oob_score=True, **shared)
         if self.model is ModelKind.boosting:
             return treerank.BoostedTreeRank(**shared)
-        return treerank.TreeRank(max_depth=self.max_depth, one_standard_error=self.small, **shared)
+        depth = DEFAULT_DEPTH if self.max_depth is None else self.max_depth
+        return treerank.TreeRank(max_depth=depth, one_standard_error=self.small, **shared)

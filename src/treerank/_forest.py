@@ -63,7 +63,8 @@ class RankingForest(CodedFit, TreeEnsemble):
         each node of its tree draws from these.
     min_samples_leaf : int or float, optional
         Minimum weight of a stratum, and of a leaf of the default splitter; below 1, a proportion
-        of all rows. By default, 1 for strata and 3 for leaves; 5 with other splitters.
+        of all rows. By default, 1 for strata, and 3 for leaves (1 in some of the plans that large
+        tables compare); 5 with other splitters.
     bootstrap : bool, default=True
         Draw the rows of each tree with replacement; otherwise without.
     max_samples : int, float or None, default=None

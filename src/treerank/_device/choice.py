@@ -8,6 +8,8 @@ from treerank._device.cuda import cuda_device
 from treerank._device.device import Device
 
 DEVICES = ["cpu", "cuda"]
+# With fewer rows, the CPU codes the table and grows the trees sooner than a device has started.
+LEAST_ROWS = 50_000
 
 
 def device_of(given: Any) -> Device | None:

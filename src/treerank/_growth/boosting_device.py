@@ -15,9 +15,6 @@ from treerank._device.device import Device
 from treerank._device.scoring import PackedTrees
 from treerank._device.table import Features, put_table
 
-# With fewer rows, trees are grown on the CPU, which is faster than starting on a device.
-LEAST_ROWS = 50_000
-
 FloatArray = NDArray[np.float64]
 
 

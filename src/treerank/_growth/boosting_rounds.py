@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning
+from treerank._device.choice import LEAST_ROWS
 from treerank._device.device import Device
 from treerank._device.table import Features
-from treerank._growth.boosting_device import LEAST_ROWS, DeviceRounds
+from treerank._growth.boosting_device import DeviceRounds
 from treerank._growth.losses import make_loss
 from treerank._input.stages import stage
 from treerank._trees.packed_forest import ForestArrays, Sampling

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
+from treerank._device.choice import LEAST_ROWS
 from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._device.held_out import weigh_held_out
@@ -24,8 +25,6 @@ from treerank._input.validation import TrainingData
 from treerank._select.folds import Folds
 from treerank._select.pruning import HeldOut
 
-# With fewer rows, trees are grown on the CPU, which is faster than starting on a device.
-LEAST_ROWS = 50_000
 # Trees per batch; batches at a time, so that the device is busy while trees are assembled on the
 # host; and the share of the free memory that they may take.
 BATCH, AT_ONCE, MEMORY_SHARE = 8, 2, 0.8

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._device.arrays import is_on_device, read_array
-from treerank._device.choice import device_of
+from treerank._device.choice import LEAST_ROWS, device_of
 from treerank._device.device import Device
 from treerank._device.numbers import DeviceNumbers, open_numbers
 from treerank._input.columns import raise_infinite
@@ -16,7 +16,7 @@ from treerank._input.types import TableLike
 
 # Arrays with at least LEAST_ROWS rows are copied to the device, which checks and encodes them
 # faster, if they take less than MEMORY_SHARE of its free memory.
-LEAST_ROWS, MEMORY_SHARE = 50_000, 0.5
+MEMORY_SHARE = 0.5
 
 
 def numbers_on_device(estimator: Any, X: Any) -> DeviceNumbers | None:

@@ -127,6 +127,27 @@ def test_stability_of_repeated_values_needs_fewer_bins():
     assert population_stability_index(old, new) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_all_missing_values_are_the_same_level(missing):
+    old = np.array(["a", "b", None] * 20, dtype=object)
+    new = np.array(["a", "b", missing] * 20, dtype=object)
+    assert population_stability_index(old, new) == 0
+    named = ["a", "b", "None"] * 20  # a level of this name is not missing
+    assert population_stability_index(old, named) > 1
+
+
+def test_numbers_with_none_are_numbers():
+    old = np.arange(100.0)
+    old[::7] = np.nan
+    with_none = [None if np.isnan(value) else value for value in old]
+    assert population_stability_index(old, with_none) == 0
+
+
+def test_booleans_compare_with_zeros_and_ones():
+    old = np.repeat([False, True], [30, 70])
+    assert population_stability_index(old, old.astype(int)) == 0
+
+
 def test_missing_values_are_a_bin_of_their_own():
     old = np.append(np.arange(90.0), np.full(10, np.nan))
     new = np.append(np.arange(90.0), np.full(40, np.nan))

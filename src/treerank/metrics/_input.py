@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treerank._input.columns import is_missing
 from treerank._input.types import Label
 from treerank._input.warn import warn
 
@@ -250,3 +251,20 @@ def _drop_zero_weights(
 
 def _first(mask: BoolArray) -> int:
     return int(np.argmax(mask))
+
+
+def read_column(x: Any, name: str) -> NDArray[Any]:
+    """Return the column as doubles, or as objects with None for missing values."""
+    series = nw.from_native(x, series_only=True, pass_through=True)
+    values = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(x)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"Got {name} of shape {values.shape}; expected one value per row.")
+    if values.dtype.kind in "iuf":
+        return values.astype(np.float64)
+    column = values.astype(object)
+    missing = np.array([is_missing(v) for v in column.tolist()], dtype=bool)
+    column[missing] = None
+    known = column[~missing].tolist()
+    if known and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
+        return column.astype(np.float64)
+    return column

@@ -11,7 +11,7 @@ from sklearn.metrics import auc as area
 from treerank._input.frames import frame_of
 from treerank._input.types import Label
 
-from ._input import FloatArray, check_binary, check_weights
+from ._input import FloatArray, check_binary, check_weights, read_column
 from ._parameter_docs import insert_shared_docs
 from ._proportion import rows_per_weight, wilson_interval
 from ._ties import cumulated_weights, roc_knots
@@ -252,7 +252,7 @@ def population_stability_index(
     """
     if n_bins < 2:
         raise ValueError(f"Got n_bins={n_bins}; expected an integer >= 2.")
-    columns = _check_column(expected, "expected"), _check_column(actual, "actual")
+    columns = _read(expected, "expected"), _read(actual, "actual")
     kinds = ["numbers" if column.dtype.kind == "f" else "text" for column in columns]
     if kinds[0] != kinds[1]:
         raise ValueError(f"Got expected of {kinds[0]} and actual of {kinds[1]}; expected one kind.")
@@ -264,8 +264,9 @@ def population_stability_index(
         edges = quantile_edges(columns[0], weights[0], n_bins)
         codes = [np.where(np.isnan(c), edges.size + 1, np.searchsorted(edges, c)) for c in columns]
     else:
-        levels = np.unique(np.concatenate(columns))
-        codes = [np.searchsorted(levels, column) for column in columns]
+        levels = sorted({*columns[0], *columns[1]}, key=repr)  # None is the missing level
+        code_of = {level: code for code, level in enumerate(levels)}
+        codes = [np.array([code_of[level] for level in column]) for column in columns]
     size = 1 + int(max(code.max() for code in codes))
     weight = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
     half_rows = (weights[0].mean() / 2, weights[1].mean() / 2)
@@ -294,11 +295,10 @@ def _band_scores(called: FloatArray, ends: FloatArray) -> tuple[Any, Any]:
     return np.minimum(first, limit), np.minimum(last, limit)
 
 
-def _check_column(values: ArrayLike, name: str) -> NDArray[Any]:
-    column = np.asarray(values)
-    if column.ndim != 1 or column.size == 0:
-        raise ValueError(f"Got {name} of shape {column.shape}; expected one value per row.")
-    return column.astype(np.float64) if column.dtype.kind in "biuf" else column.astype(str)
+def _read(values: ArrayLike, name: str) -> NDArray[Any]:
+    column = read_column(values, name)
+    is_bool = all(isinstance(value, bool) for value in column.tolist())
+    return column.astype(np.float64) if is_bool else column
 
 
 def quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:

@@ -9,11 +9,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treerank._input.columns import is_missing
 from treerank._input.frames import frame_of
 from treerank._input.types import Label
 
-from ._input import FloatArray, check_binary
+from ._input import FloatArray, check_binary, read_column
 from ._scorecard import quantile_edges
 
 
@@ -67,7 +66,7 @@ def woe_table(
     """
     if n_bins < 2:
         raise ValueError(f"Got n_bins={n_bins}; expected an integer >= 2.")
-    values = _read(x)
+    values = read_column(x, "x")
     sample = check_binary(y, np.zeros(len(values)), sample_weight, pos_label)
     if sample_weight is not None:
         values = values[np.asarray(sample_weight) > 0]  # the sample has no other rows
@@ -116,23 +115,6 @@ def information_value(
         x, y, n_bins=n_bins, special=special, sample_weight=sample_weight, pos_label=pos_label
     )
     return float(np.sum(nw.from_native(table, eager_only=True)["iv"].to_numpy()))
-
-
-def _read(x: Any) -> NDArray[Any]:
-    """Return the column as doubles, or as objects with None for missing values."""
-    series = nw.from_native(x, series_only=True, pass_through=True)
-    values = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(x)
-    if values.ndim != 1 or values.size == 0:
-        raise ValueError(f"Got x of shape {values.shape}; expected one value per row.")
-    if values.dtype.kind in "iuf":
-        return values.astype(np.float64)
-    column = values.astype(object)
-    missing = np.array([is_missing(v) for v in column.tolist()], dtype=bool)
-    column[missing] = None
-    known = column[~missing].tolist()
-    if known and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
-        return column.astype(np.float64)
-    return column
 
 
 def _codes_of(special: Any) -> list[Any]:

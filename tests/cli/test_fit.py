@@ -133,6 +133,7 @@ def test_what_is_wrong_with_several_files_is_said_in_a_line(folder, parts, tmp_p
         ([parts, *LARGE, "--order", "no, maybe"], "--order names 'maybe'"),
         ([parts, *LARGE, "--type", "member=number"], "--type member=number"),
         ([parts, "--target", "member", "--positive", "true", "--report", "r.html"], "--report"),
+        ([parts, *LARGE, "--cv", "3"], "Got --cv with several files"),
     ]
     for arguments, expected in cases:
         result = run("fit", *arguments)

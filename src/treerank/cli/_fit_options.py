@@ -19,6 +19,7 @@ from treerank.cli._table_options import TableFormat
 from treerank.cli._training import ColumnOptions, Training
 
 DEFAULT_DEPTH = 10
+DEFAULT_FOLDS = 5
 
 
 class ModelKind(StrEnum):
@@ -92,7 +93,13 @@ class FitOptions(InputOptions):
     small: Annotated[
         bool, typer.Option(help="Fewer strata: the smallest tree within one standard error.")
     ] = False
-    cv: Annotated[int, typer.Option(help="Number of folds for the held-out AUC; 0 for none.")] = 5
+    cv: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Number of folds for the held-out AUC, by default {DEFAULT_FOLDS}; 0 for none.",
+            show_default=False,
+        ),
+    ] = None
     bootstrap: Annotated[
         int, typer.Option(help="Measure optimism and instability with this many bootstrap samples.")
     ] = 0
@@ -119,6 +126,11 @@ class FitOptions(InputOptions):
     def out_of_core(self) -> bool:
         """Whether the rows are read file by file, or on a cluster."""
         return is_out_of_core(self.train) or self.dask is not None
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds for the held-out AUC of a model of one table."""
+        return DEFAULT_FOLDS if self.cv is None else self.cv
 
     def columns(self) -> ColumnOptions:
         """Return the options about columns."""
@@ -150,14 +162,14 @@ class FitOptions(InputOptions):
         check_can_grade(self.grading, None)
         if self.report is not None:
             raise BadInput(
-                f"Got --report with --cv {self.cv}; a report needs held-out rows: expected "
+                f"Got --report with --cv {self.n_folds}; a report needs held-out rows: expected "
                 "--cv 2 or more, or rows held back by --test-share."
             )
 
     def _check_model(self) -> None:
         """Raise for options that the model would ignore."""
-        if self.cv < 0 or self.cv == 1:
-            raise BadInput(f"Got --cv {self.cv}; expected 2 folds or more, or 0 for none.")
+        if self.n_folds < 0 or self.n_folds == 1:
+            raise BadInput(f"Got --cv {self.n_folds}; expected 2 folds or more, or 0 for none.")
         if self.model is ModelKind.tree:
             if self.trees is not None:
                 raise BadInput(
@@ -175,7 +187,7 @@ class FitOptions(InputOptions):
 
     @property
     def _has_held_out_rows(self) -> bool:
-        return self.cv >= 2 or self.test_share is not None or self.model is ModelKind.forest
+        return self.n_folds >= 2 or self.test_share is not None or self.model is ModelKind.forest
 
     def _check_out_of_core(self) -> None:
         """Raise for options that several files or a cluster do not support."""
@@ -184,6 +196,11 @@ class FitOptions(InputOptions):
             raise BadInput(
                 f"Got --test-share {where} it with one table: leave a file out of the fit, and use "
                 "it with `treerank evaluate`."
+            )
+        if self.cv is not None:
+            raise BadInput(
+                f"Got --cv {where} it with one table: leave it out, since the held-out AUC is that "
+                "of the folds that prune the tree, or of the rows that a forest's trees left out."
             )
         if self.cache_dir is not None and self.dask is not None:
             raise BadInput("Got --cache-dir with --dask; on a cluster the workers keep the codes.")

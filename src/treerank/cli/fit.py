@@ -93,7 +93,7 @@ def _fit_table(console: Console, options: FitOptions) -> None:
     options.grading.check_classes(len(np.unique(data.labels)))
     estimator = _fit_in_memory(console, options, data, source)
     if kept_back is None:
-        held_out = print_quality(console, estimator, data, options.cv, seed)
+        held_out = print_quality(console, estimator, data, options.n_folds, seed)
     else:
         held_out = None
         print_kept_back(console, estimator, kept_back, data)

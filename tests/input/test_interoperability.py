@@ -262,7 +262,7 @@ def test_levels_of_another_kind_are_refused_not_taken_as_unseen(kind):
 
 def test_tables_of_a_few_rows():
     refused("one class only", [[1.0]], [0])
-    with pytest.warns(UserWarning, match="single row"):
+    with pytest.warns(UserWarning, match="single row of class 'no'"):
         model = TreeRank(min_samples_leaf=1).fit([[0.0], [1.0]], ["no", "yes"])
     assert model.predict([[0.0], [1.0]]).tolist() == ["no", "yes"]
     assert len(TreeRank().fit(np.ones((4, 3)), [0, 1, 0, 1]).partition_) == 1

@@ -13,10 +13,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from treerank._input.frames import open_frame
 from treerank._input.labels import check_known_labels
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs, invalid_parameter
+from treerank._input.readable import open_readable
 from treerank._input.types import TableLike
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
@@ -235,7 +235,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
 
         The tree checks their content.
         """
-        is_frame = open_frame(X) is not None
+        is_frame = open_readable(X) is not None
         options = {} if is_frame else {"dtype": None, "ensure_all_finite": False}
         return len(validate_data(self, X, reset=reset, skip_check_array=is_frame, **options))
 

@@ -45,6 +45,19 @@ BAD_TRAINING = {
     "no weight": (
         HEADER + ROWS + "60,1,20,owns,true,1,\n",
         "column 'w' (--weight) has no value in line 62; expected finite numbers of at least 0."),
+    "a number beyond doubles": (
+        HEADER + ROWS + "60,1e400,20,owns,true,1,1\n",
+        "column 'income' has an infinite number in line 62; replace it by a number, or leave it"),
+    "a label beyond doubles": (
+        HEADER + ROWS + "60,1,20,owns,true,1e400,1\n",
+        "column 'default' has an infinite number in line 62; expected classes. Correct it."),
+    "an unclosed quote": (
+        HEADER + ROWS + '60,1,20,"owns,true,1,1\n' + ROWS,
+        "a quote opened in line 62 is not closed; close or remove it."),
+    "an unclosed quote in the last column": (
+        HEADER + ROWS + '60,1,20,owns,true,1,"1\n' + ROWS, "a quote opened in line 62 is not closed"),
+    "an unclosed quote in the first line": (
+        '"' + HEADER + ROWS, "a quote opened in line 1 is not closed"),
     "an infinite weight": (
         HEADER + ROWS + "60,1,20,owns,true,1,1e999\n", "(--weight) has '1e999' in line 62"),
 }  # fmt: skip

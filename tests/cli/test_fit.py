@@ -257,5 +257,25 @@ def test_options_that_would_be_ignored_are_refused(tmp_path, words, message):
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--seed", "-1"], "Got --seed -1; expected an integer from 0 to 2**32 - 1."),
+        (["--threads", "0"], "Got --threads 0; expected an integer >= 1, or a negative one"),
+        (["--max-depth", "0"], "Got --max-depth 0; expected an integer >= 1, or leave out --max-"),
+    ],
+)
+def test_values_of_options_are_refused_in_the_words_of_the_command_line(folder, words, message):
+    result = run("fit", folder / "train.csv", "--target", "default", *words)
+    assert_one_line(result, folder / "train.csv", message)
+
+
+def test_a_focus_with_three_classes_is_refused_in_the_words_of_the_command_line(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{i % 3}\n" for i in range(60)))
+    result = run("fit", path, "--target", "y", "--focus", "0.1")
+    assert_one_line(result, path, "Got --focus 0.1 with 3 classes; leave out --focus: local")
+
+
 def test_a_tree_has_ten_levels_unless_said(folder):
     assert treerank.load(folder / "tree.model").max_depth == 10

@@ -106,7 +106,9 @@ def test_what_is_no_focus_is_one_line(train, text):
     done = run("fit", train, "--target", "default", "--focus", text)
     assert done.exit_code == 2
     assert "focus" in done.output
-    assert "share of the rows" in " ".join(done.output.split())
+    said = " ".join(done.output.split())
+    assert f"Got --focus {text}; expected a share of the rows" in said
+    assert "leave out --focus" in said
 
 
 @pytest.mark.parametrize("options", [["--cv", 3], ["--test-share", 0.3]])

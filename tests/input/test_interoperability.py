@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import LeafRank, OrderedPartition, TreeRank
+from treerank import GeometricRanker, LeafRank, OrderedPartition, TreeRank
 
 N = 300
 rng = np.random.default_rng(0)
@@ -140,7 +140,11 @@ def test_a_mixed_column_that_is_named_a_category_is_one():
 
 
 BAD_COLUMNS = {
-    "days": ([date(2020, 1, 1)] * N, r"neither numbers nor text in 300 of 300 rows"),
+    "days": (
+        [date(2020, 1, 1)] * N,
+        r"values of type date in 300 of 300 rows \(first: row 0, datetime.date\(2020, 1, 1\)\); "
+        r"expected numbers, text, booleans or categories. Turn it into a number \(for a date: days",
+    ),
     "lists": ([[1]] * N, r"neither numbers nor text .* \(first: row 0, \[1\]\)"),
     "beyond doubles": ([10**400] + [1] * (N - 1), "beyond the largest double"),
     "complex": (np.ones(N) * 1j, "has type complex128"),
@@ -159,11 +163,27 @@ def test_unusable_containers_are_refused_with_the_remedy():
     refused(
         "LazyFrame; expected a table: call collect", pl.LazyFrame({"a": SIGNAL}), error=TypeError
     )
-    refused("type dict", {"a": SIGNAL}, error=TypeError)
+    refused("type dict; expected a table. Pass pandas.DataFrame", {"a": SIGNAL}, error=TypeError)
+    refused("a list of dict; expected a table", [{"a": x} for x in SIGNAL], error=TypeError)
+    refused("type Series, .*; expected a table .* table.iloc", pd.Series(SIGNAL))
+    refused("type Series, .*; expected a table", pl.Series(SIGNAL))
+    refused("fields 'a', 'b'; .* Pass pandas.DataFrame", np.zeros(N, [("a", float), ("b", float)]))
+    refused("Column 'x0' has values of type date", np.full((N, 1), date(2020, 1, 1), dtype=object))
     refused("type str", "loans.csv", error=TypeError)
     refused("masked array", np.ma.masked_array(FRAME))
     refused("array of dates", np.full((N, 1), np.datetime64("2020-01-01")))
     refused("70,000 features", np.zeros((4, 70_000)), Y[:4])
+
+
+@pytest.mark.parametrize("make", [lambda tree: tree, GeometricRanker])
+def test_a_row_that_is_no_table_is_refused_with_the_remedy(make):
+    model = make(TreeRank(soft_labels=False).fit(FRAME, Y)).fit(FRAME, Y)
+    with pytest.raises(ValueError, match=r"Got X of type Series, .* table.iloc\[\[0\]\] for a row"):
+        model.score_samples(FRAME.iloc[0])
+    with pytest.raises(
+        TypeError, match=r"Got X of type dict; .*DataFrame\(\[X\]\) if it is one row"
+    ):
+        model.predict(FRAME.iloc[0].to_dict())
 
 
 SAME_LABELS = {
@@ -242,7 +262,7 @@ def test_levels_of_another_kind_are_refused_not_taken_as_unseen(kind):
 
 def test_tables_of_a_few_rows():
     refused("one class only", [[1.0]], [0])
-    with pytest.warns(UserWarning, match="single row"):
+    with pytest.warns(UserWarning, match="single row of class 'no'"):
         model = TreeRank(min_samples_leaf=1).fit([[0.0], [1.0]], ["no", "yes"])
     assert model.predict([[0.0], [1.0]]).tolist() == ["no", "yes"]
     assert len(TreeRank().fit(np.ones((4, 3)), [0, 1, 0, 1]).partition_) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from treerank._input.categories import Factor
 
+DATES = (date, time, timedelta)  # a datetime is a date
+SUPPORTED = "numbers, text, booleans or categories"
+DATE_REMEDY = "Turn it into a number (for a date: days since a fixed day) or drop it."
 Levels = list[Any]
 Numbers = NDArray[np.float64] | NDArray[np.float32]
 
@@ -132,9 +136,7 @@ def check_hashable(name: str, values: list[Any]) -> None:
 def raise_unsupported_type(name: str, series: nw.Series[Any]) -> None:
     """Raise the error for dates and other unsupported dtypes."""
     raise ValueError(
-        f"Column {name!r} has type {_type_name(series)}; expected numbers, text, booleans or "
-        "categories. "
-        "Turn it into a number (for a date: days since a fixed day) or drop it."
+        f"Column {name!r} has type {_type_name(series)}; expected {SUPPORTED}. {DATE_REMEDY}"
     )
 
 
@@ -199,9 +201,13 @@ class Kinds:
         for unfit, what in [("other", "neither numbers nor text"), ("text", "text")]:
             if unfit in self.counts and (unfit == "other" or "number" in self.counts):
                 row, value = self.first[unfit]
+                is_date = isinstance(value, DATES)
+                found = f"values of type {type(value).__name__}" if is_date else what
+                remedy = f"expected {SUPPORTED}. {DATE_REMEDY}"
                 raise ValueError(
-                    f"Column {name!r} has {what} in {self.counts[unfit]:,} of {self.n_rows:,} "
-                    f"rows (first: row {row}, {value!r}); clean it or make it a category."
+                    f"Column {name!r} has {found} in {self.counts[unfit]:,} of {self.n_rows:,} "
+                    f"rows (first: row {row}, {value!r}); "
+                    f"{remedy if is_date else 'clean it or make it a category.'}"
                 )
 
 

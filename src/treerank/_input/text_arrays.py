@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.columns import Column, object_column
+from treerank._input.columns import DATES, Column, object_column
 from treerank._input.frames import array_of_rows
 from treerank._input.types import TableLike
 
 # What missing values become when NumPy converts a whole array to text.
 MISSING_WORDS = ("nan", "None", "<NA>")
+NO_NUMBERS = (str, *DATES)
 
 
 def open_text_array(X: TableLike) -> NDArray[Any] | None:
-    """Return X as an array of objects or text if it contains text; otherwise None."""
+    """Return X as an array of objects or text if it contains text or dates; otherwise None."""
     if isinstance(X, list | tuple):
         try:
             X = array_of_rows(X)
@@ -26,7 +27,7 @@ def open_text_array(X: TableLike) -> NDArray[Any] | None:
         return None
     if X.dtype.kind in "UT":
         return X
-    is_text = X.dtype == object and any(isinstance(value, str) for value in X.flat)
+    is_text = X.dtype == object and any(isinstance(value, NO_NUMBERS) for value in X.flat)
     return X if is_text else None
 
 

@@ -18,10 +18,11 @@ from treerank._device.numbers import DeviceNumbers
 from treerank._input.class_weight import with_class_weight
 from treerank._input.columns import Column, frame_column
 from treerank._input.device_arrays import check_finite, numbers_on_device, values_here
-from treerank._input.frames import few_rows, open_frame
+from treerank._input.frames import few_rows
 from treerank._input.labels import check_labels
 from treerank._input.option_types import CategoricalFeatures
 from treerank._input.parameters import check_n_jobs
+from treerank._input.readable import open_readable
 from treerank._input.text_arrays import open_text_array, text_array_column
 from treerank._input.types import LabelOrder, TableLike
 from treerank._input.weights import Weights, check_weights, quantise
@@ -198,7 +199,7 @@ def _open_table(
         return len(numbers), numbers, None
     if not reset and (values := _few_known_rows(estimator, X)) is not None:
         return len(values), values, None
-    frame = open_frame(X)
+    frame = open_readable(X)
     if frame is not None:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if len(frame) == 0 or frame.shape[1] == 0:
@@ -209,7 +210,6 @@ def _open_table(
             )
         check_number_of_features(frame.shape[1])
         return len(frame), None, frame
-    _check_readable(X)
     text = open_text_array(X)
     if text is not None:
         matrix = validate_data(estimator, text, reset=reset, dtype=None, ensure_all_finite=False)
@@ -241,31 +241,6 @@ def check_number_of_features(n_features: int) -> None:
     """Raise if there are more features than the core supports."""
     if n_features > _core.MAX_FEATURES:
         raise ValueError(f"Got {n_features:,} features; expected at most {_core.MAX_FEATURES:,}.")
-
-
-def _check_readable(X: TableLike) -> None:
-    """Raise for input that NumPy would misread: bytes, dates, masked arrays, lazy containers."""
-    if hasattr(X, "__dask_graph__"):
-        raise TypeError(
-            f"Got X of type {type(X).__module__.split('.')[0]} {type(X).__name__}; expected a "
-            "table in memory: call compute() on it, or train with treerank.dask."
-        )
-    if type(X) in (str, dict) or hasattr(X, "collect_schema"):
-        hint = "call collect() first" if hasattr(X, "collect_schema") else "read it first"
-        raise TypeError(f"Got X of type {type(X).__name__}; expected a table: {hint}.")
-    if isinstance(X, np.ma.MaskedArray):
-        raise ValueError(
-            "Got a masked array; expected NaN for missing. Pass X.astype(float).filled(numpy.nan)."
-        )
-    if isinstance(X, np.ndarray) and X.dtype.kind in "SmM":
-        kind, remedy = (
-            ("bytes", "Decode them: X.astype(str).")
-            if X.dtype.kind == "S"
-            else ("dates", "Count days since a fixed day.")
-        )
-        raise ValueError(
-            f"Got an array of {kind} (dtype {X.dtype}); expected numbers or text. {remedy}"
-        )
 
 
 def wanted_categories(

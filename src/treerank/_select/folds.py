@@ -43,7 +43,7 @@ def assign_folds(
     assert wanted is not None
     n_folds = min(wanted, int(data.class_rows.min()))
     if n_folds < 2:
-        warn_of_tiny_class()
+        warn_of_tiny_class(data.classes, data.class_rows)
         return None
     fold = _core.assign_folds(
         hashes(seed), data.labels, data.weights.as_units, len(data.classes), n_folds, seed, n_jobs
@@ -51,11 +51,13 @@ def assign_folds(
     return Folds(n_folds, fold)
 
 
-def warn_of_tiny_class() -> None:
+def warn_of_tiny_class(classes: NDArray[Any], class_rows: NDArray[np.int64]) -> None:
     """Warn that no rows can be held out."""
+    label = classes.tolist()[int(np.argmin(class_rows))]
     warn(
-        "Got a class with a single row; cross-validation needs two of each class. The tree is "
-        "neither pruned nor shrunk.",
+        f"Got a single row of class {label!r}; cross-validation needs two of each class. The tree "
+        "is neither pruned nor shrunk. Add rows of this class, join it with another, or leave it "
+        "out."
     )
 
 

@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank._input.frames import check_numeric, open_frame
+from treerank._input.frames import check_numeric
 from treerank._input.labels import SEVERAL_TYPES
+from treerank._input.readable import open_readable
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
 from treerank.baselines._cut_offs import best_cut_offs
@@ -182,7 +183,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_numbers(self, X: ArrayLike, *, reset: bool) -> FloatArray:
         """Return X as numbers of moderate size."""
-        open_frame(X)
+        open_readable(X)
         check_numeric(X, type(self).__name__)
         rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=reset)
         beyond = np.abs(rows) > LARGEST_VALUE

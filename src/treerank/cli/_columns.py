@@ -10,10 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treerank.cli._conversion import ambiguous_order, decimal_comma
-from treerank.cli._dates import PARTS, find_order, is_date_type, parse_text, take_part, to_days
+from treerank.cli._conversion import ambiguous_order, decimal_comma, no_date
+from treerank.cli._dates import (
+    PARTS,
+    find_order,
+    is_date_type,
+    likeliest_order,
+    parse_text,
+    take_part,
+    to_days,
+)
 from treerank.cli._errors import BadInput
-from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
+from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma, infinite_number
 
 # A column with a smaller share of text than this is a number with errors in it.
 MIXED_SHARE = 0.1
@@ -44,7 +52,10 @@ class Features:
     problems: list[str] = field(default_factory=list)
 
     def add(self, name: str, kind: str, column: Any, said: str = "") -> None:
-        """Add a column."""
+        """Add a column; raise if it has infinite numbers."""
+        problem = infinite_number(name, column) if kind == "number" else None
+        if problem is not None:
+            raise BadInput(problem)
         self.columns[name], self.kinds[name], self.said[name] = column, kind, said or kind
 
 
@@ -158,15 +169,10 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
         order = find_order(column, rules.date_order)
         if order == "ambiguous":
             raise BadInput(ambiguous_order(name, column).rstrip("."))
-        days = parse_text(column, order or rules.date_order or "ymd")
+        days = parse_text(column, order or rules.date_order or likeliest_order(column))
         broken = np.isnan(days) & ~np.asarray(column.is_null())
         if broken.any():
-            row = int(np.argmax(broken))
-            raise BadInput(
-                f"column {name!r} has {column[row].as_py()!r} in line {row + 2:,}; expected dates, "
-                "such as 2024-01-31. Correct it, or treat it as missing: --missing "
-                f"{column[row].as_py()!r}"
-            )
+            raise BadInput(no_date(name, column, int(np.argmax(broken))))
     for part in rules.parts.get(name, ["days"]):
         values = pa.chunked_array([pa.array(take_part(days, part), from_pandas=True)])
         found.add(f"{name}.{part}", "number", values, f"number: {PARTS[part]}")

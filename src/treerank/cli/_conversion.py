@@ -15,6 +15,7 @@ from treerank.cli._dates import (
     DatePart,
     find_order,
     is_date_type,
+    likeliest_order,
     parse_text,
     take_part,
     to_days,
@@ -53,22 +54,16 @@ class Conversion:
         days = parse_text(column, self.orders[name])
         broken = np.isnan(days) & ~np.asarray(column.is_null())
         if broken.any():
-            raise self._unlike(column, int(np.argmax(broken)), name, done, "dates")
+            raise self.bad(no_date(name, column, int(np.argmax(broken)), done) + ".")
         return days
 
     def _numbers(self, column: Any, name: str, done: int) -> Any:
         style = self.styles[name]
         row = pc.index(style.matches(column), False).as_py()
         if row >= 0:
-            raise self._unlike(column, row, name, done, "numbers as in the first rows")
+            expected = "numbers as in the first rows"
+            raise self.bad(_unlike(name, column, row, expected, done) + ".")
         return style.to_numbers(column)
-
-    def _unlike(self, column: Any, row: int, name: str, done: int, expected: str) -> Exception:
-        value = column[row].as_py()
-        return self.bad(
-            f"column {name!r} has {value!r} in line {done + row + 2:,}; expected {expected}. "
-            f"Correct it, or treat it as missing: --missing {value!r}."
-        )
 
 
 def plan_conversion(
@@ -96,19 +91,29 @@ def plan_conversion(
 
 
 def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
-    order = find_order(column.cast(pa.string()), date_order)
+    column = column.cast(pa.string())
+    order = find_order(column, date_order)
     if order is None:
-        row = int(np.argmax(~np.asarray(column.is_null()))) if len(column) else 0
-        seen = f" such as {column[row].as_py()!r}" if column.null_count < len(column) else ""
-        if not seen:
-            return "ymd"
-        raise bad(
-            f"column {name!r} has values{seen}; expected dates, such as 2024-01-31, as in the data "
-            "the model was fitted to."
-        )
+        order = date_order or likeliest_order(column)
+        broken = np.isnan(parse_text(column, order)) & ~np.asarray(column.is_null())
+        if broken.any():
+            raise bad(no_date(name, column, int(np.argmax(broken))) + ".")
     if order == "ambiguous":
         raise bad(ambiguous_order(name, column))
     return order
+
+
+def no_date(name: str, column: Any, row: int, done: int = 0) -> str:
+    """Return the message that the value in a row is no date; `done` rows are before the column."""
+    return _unlike(name, column, row, "dates, such as 2024-01-31", done)
+
+
+def _unlike(name: str, column: Any, row: int, expected: str, done: int) -> str:
+    value = column[row].as_py()
+    return (
+        f"column {name!r} has {value!r} in line {done + row + 2:,}; expected {expected}. "
+        f"Correct it, or treat it as missing: --missing {value!r}"
+    )
 
 
 def decimal_comma(name: str, column: Any) -> str:

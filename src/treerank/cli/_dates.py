@@ -76,6 +76,11 @@ def find_order(column: Any, order: str | None) -> str | None:
     return "ambiguous" if len(fits) > 1 else next(iter(fits), None)
 
 
+def likeliest_order(column: Any) -> str:
+    """Order in which most values are dates; the year first if none is."""
+    return max(_ORDERS, key=lambda order: int(np.isfinite(parse_text(column, order)).sum()))
+
+
 def _all_dates(column: Any, order: str) -> bool:
     # Most columns have no dates, which a few values show.
     if np.isnan(parse_text(column.slice(0, 100), order)).all():

@@ -9,6 +9,14 @@ from collections.abc import Callable, Iterable
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # Lines that are split to find the separator.
 MOST_LINES = 20
+# First bytes of files that are sometimes mistaken for text, and what to do about them.
+NO_TABLES = {
+    b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
+    b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
+    b"PAR1": "this is Parquet; call the file .parquet.",
+    b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
+    b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
+}
 
 
 def find_encoding(blocks: Iterable[bytes]) -> str:

@@ -19,11 +19,20 @@ STATUS = 2
 OPTIONS = {
     "baseline": "--baseline", "cache_dir": "--cache-dir", "checkpoint": "--checkpoint",
     "columns": "--column", "cutoff": "--cutoff", "cv": "--cv", "direction": "--direction",
+    "focus": "--focus",
     "label_order": "--order", "max_depth": "--max-depth", "n_estimators": "--trees",
     "n_jobs": "--threads", "random_state": "--seed", "reference": "--reference",
     "sample_weight": "--weight", "table": "--table",
 }  # fmt: skip
 _GIVEN = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:(None\b)|(?=\S))")
+
+# Values of Python in messages about options, and how the command line says them.
+_PYTHON = [
+    (re.compile(r"(Got (--[\w-]+)[^;]*); expected None: "), r"\1; leave out \2: "),
+    (re.compile(r"(Got --[^;]*; expected )None, "), r"\1"),
+    (re.compile(r"(Got (--[\w-]+)[^;]*; expected .*?) or None\."), r"\1, or leave out \2."),
+    (re.compile(r", or a numpy\.random\.RandomState"), ""),
+]
 
 
 class BadInput(Exception):  # noqa: N818 - it is the user's, not the program's
@@ -58,6 +67,8 @@ def note(text: str) -> None:
 def speak_of_options(text: str) -> str:
     """Replace the parameters of the library by the options of the command line."""
     text = _GIVEN.sub(lambda m: f"no {OPTIONS[m[1]]}" if m[2] else f"{OPTIONS[m[1]]} ", text)
+    for said_in_python, said_here in _PYTHON:
+        text = said_in_python.sub(said_here, text)
     return text.replace(
         "name the column in categorical_features", "use --type COLUMN=category"
     ).replace("categorical_features", "--type")

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -91,6 +92,17 @@ def find_style(column: Any, decimal: str) -> NumberStyle | None:
 def has_decimal_comma(column: Any) -> bool:
     """Whether the values are numbers if the comma is the decimal mark."""
     return find_style(column, ",") is not None
+
+
+def infinite_number(name: str, column: Any, done: int = 0) -> str | None:
+    """Return the message that a column has an infinite number; `done` rows are before it."""
+    is_infinite = np.isinf(column.to_numpy(zero_copy_only=False))
+    if not is_infinite.any():
+        return None
+    return (
+        f"column {name!r} has an infinite number in line {done + int(np.argmax(is_infinite)) + 2:,}"
+        "; replace it by a number, or leave it empty for missing"
+    )
 
 
 def _all(matches: Any) -> bool:

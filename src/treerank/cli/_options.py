@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -49,14 +49,19 @@ def check_one_stdin(paths: Sequence[str | None]) -> None:
 
 
 def parse_focus(text: str | None) -> float | tuple[float, ...] | None:
-    """Convert the focus to a parameter of the models, which check the numbers themselves."""
+    """Convert the focus to a parameter of the models."""
     if text is None:
         return None
+    from treerank._input.focus import check_focus  # noqa: PLC0415 (slow; not for the help)
+
     try:
         rates = [float(part) for part in text.split(",")]
+        focus: Any = rates[0] if len(rates) == 1 else tuple(rates)
+        check_focus(focus, n_classes=2)
     except ValueError:
         raise BadInput(
-            f"Got --focus {text}; expected a share of the rows, such as 0.1, or two false "
-            "positive rates, such as 0,0.05."
+            f"Got --focus {text}; expected a share of the rows between 0 and 1, such as 0.1, or "
+            "two false positive rates from 0 to 1, the lower one first, such as 0,0.05; leave out "
+            "--focus for the whole list."
         ) from None
-    return rates[0] if len(rates) == 1 else tuple(rates)
+    return cast("float | tuple[float, ...]", focus)

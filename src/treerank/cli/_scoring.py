@@ -19,6 +19,7 @@ from treerank._io.atomic import atomic_write
 from treerank.cli._dates import date_part
 from treerank.cli._errors import BadInput
 from treerank.cli._models import unwrap
+from treerank.cli._numbers import infinite_number
 from treerank.cli._sources import Source
 from treerank.cli._training import _list
 from treerank.cli._unseen import UnseenLevels
@@ -128,13 +129,9 @@ def check_finite(source: Source, batch: Any, features: list[str], done: int) -> 
     for name in features:
         column = batch.column(name)
         if pa.types.is_floating(column.type):
-            values = column.to_numpy(zero_copy_only=False)
-            if np.isinf(values).any():
-                row = done + int(np.argmax(np.isinf(values)))
-                raise source.bad(
-                    f"column {name!r} has an infinite number in line {row + 2:,}; replace it by a "
-                    "number, or leave it empty for missing."
-                )
+            problem = infinite_number(name, column, done)
+            if problem is not None:
+                raise source.bad(problem + ".")
 
 
 def _scored(

@@ -21,6 +21,7 @@ from treerank.cli._conversion import plan_conversion
 from treerank.cli._dates import DATE_ORDERS, DatePart
 from treerank.cli._dialect import (
     DELIMITERS,
+    NO_TABLES,
     decode_start,
     find_delimiter,
     find_encoding,
@@ -29,6 +30,7 @@ from treerank.cli._dialect import (
 )
 from treerank.cli._errors import BadInput, note
 from treerank.cli._numbers import has_decimal_comma
+from treerank.cli._quotes import unclosed_quote
 from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
 
 BLOCK_BYTES = 2 << 20
@@ -36,14 +38,6 @@ BLOCK_BYTES = 2 << 20
 # are more because an accented name may come late.
 SAMPLE_BYTES = 1 << 20
 MOST_SCANNED_BYTES = 64 << 20
-# First bytes of files that are sometimes mistaken for text, and what to do about them.
-NO_TABLES = {
-    b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
-    b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
-    b"PAR1": "this is Parquet; call the file .parquet.",
-    b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
-    b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
-}
 
 
 @dataclass
@@ -149,8 +143,22 @@ class Source:
                 blocks = self._scan() if self.encoding is None else []
             if start.strip() and not start.startswith(tuple(NO_TABLES)):
                 self._find_dialect(start, blocks)
+                self._check_quotes(start)
         self._start = start
         return start
+
+    def _check_quotes(self, text: bytes) -> None:
+        limit = SAMPLE_BYTES
+        if len(text) == limit and self.path != "-":
+            limit = MOST_SCANNED_BYTES
+            with self._open() as stream:
+                text = read_full(stream, limit)
+        if len(text) < limit:  # otherwise, the quote may be closed further on
+            line = unclosed_quote(text, self.encoding or "utf8", self.delimiter or ",")
+            if line is not None:
+                raise self.bad(
+                    f"a quote opened in line {line:,} is not closed; close or remove it."
+                )
 
     def _scan(self) -> Iterator[bytes]:
         with self._open() as stream:

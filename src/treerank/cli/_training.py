@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treerank.cli._columns import ColumnRules, is_number, take_columns
 from treerank.cli._dates import PARTS
 from treerank.cli._errors import BadInput, note
-from treerank.cli._numbers import NumberStyle, find_style
+from treerank.cli._numbers import NumberStyle, find_style, infinite_number
 from treerank.cli._sources import Source
 
 
@@ -238,6 +238,9 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
             column = style.to_numbers(column)
     labels = column.to_numpy()
     if labels.dtype.kind == "f":
+        problem = infinite_number(name, column)
+        if problem is not None:
+            raise source.bad(f"{problem.partition(';')[0]}; expected classes. Correct it.")
         broken = labels != np.round(labels)
         if broken.any():
             row = int(np.argmax(broken))

@@ -42,17 +42,17 @@ class Order:
 
 
 def assign_folds_on_cluster(
-    cluster: Cluster, shards: list[Any], cv: Any, seed: int, n_classes: int
+    cluster: Cluster, shards: list[Any], cv: Any, seed: int, classes: NDArray[Any]
 ) -> tuple[list[Any], int]:
     """Return shards with the positions of their rows, and the number of folds, maybe below 2."""
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
     assert wanted is not None
-    placed, sizes = place_in_order(cluster, shards, seed, n_classes)
+    placed, sizes = place_in_order(cluster, shards, seed, len(classes))
     n_folds = min(wanted, int(sizes.min()))
     if n_folds < 2:
-        warn_of_tiny_class()
+        warn_of_tiny_class(classes, sizes)
         return shards, n_folds
     return placed, n_folds
 

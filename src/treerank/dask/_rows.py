@@ -80,9 +80,8 @@ class DaskRows:
 
     def folds(self, cv: Any, seed: int) -> int | None:
         """Assign the rows to folds; return the number of folds, None if a class is too small."""
-        n_classes = len(self.classes)
         self._in_folds, n_folds = assign_folds_on_cluster(
-            self.cluster, self.coded.shards, cv, seed, n_classes
+            self.cluster, self.coded.shards, cv, seed, self.classes
         )
         return n_folds if n_folds >= 2 else None
 

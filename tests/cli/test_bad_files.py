@@ -55,7 +55,8 @@ BAD_TRAINING = {
         HEADER + ROWS + '60,1,20,"owns,true,1,1\n' + ROWS,
         "a quote opened in line 62 is not closed; close or remove it."),
     "an unclosed quote in the last column": (
-        HEADER + ROWS + '60,1,20,owns,true,1,"1\n' + ROWS, "a quote opened in line 62 is not closed"),
+        HEADER + ROWS + '60,1,20,owns,true,1,"1\n' + ROWS,
+        "a quote opened in line 62 is not closed; close or remove it."),
     "an unclosed quote in the first line": (
         '"' + HEADER + ROWS, "a quote opened in line 1 is not closed"),
     "an infinite weight": (

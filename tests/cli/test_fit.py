@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import run
+from command_line import assert_one_line, run
 
 import treerank
 from treerank import RankingForest

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank._input.frames import open_frame
 from treerank._input.types import TableLike
@@ -36,7 +37,7 @@ def _check_readable(X: TableLike) -> None:
 
 
 def _check_no_mapping(X: Any) -> None:
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not issparse(X):  # a sparse dictionary of keys is refused as such
         raise TypeError(
             f"Got X of type {type(X).__name__}; expected a table. Pass pandas.DataFrame(X) if it "
             "has a list for each column, pandas.DataFrame([X]) if it is one row."

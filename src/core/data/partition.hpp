@@ -17,16 +17,15 @@ struct RowSegment {
     std::size_t n_left = 0;
 };
 
-// Stably partitions the rows of each segment in place. partition(segment, rows, n, scratch) moves
-// the left rows of a block to its front, keeps the order within both sides, and returns their
-// number. With a pool, blocks of rows are partitioned in parallel and then merged in order. `pool`
-// may be null.
-template <class Segment, class Partition>
+// Stably partitions the rows of each segment in place. split(segment, rows, n, left, right) writes
+// the left rows of a block to `left` and the others to `right`, each in their order, and returns
+// the number of left rows; one of the two may be `rows`. With a pool, blocks of rows are split in
+// parallel and then put together in order. `pool` may be null.
+template <class Segment, class Split>
 void partition_segments(std::vector<Segment>& segments, Row* rows, Row* scratch, ThreadPool* pool,
-                        const Partition& partition) {
-    // Smaller blocks are not worth it: one thread is done before others could be told to merge
-    // them.
-    constexpr std::size_t kMinBlock = 8192, kBlocksPerThread = 2;
+                        const Split& split) {
+    // Smaller blocks are not worth it: one thread is done before others could be told to join them.
+    constexpr std::size_t kMinBlock = 6144, kBlocksPerThread = 2;
     struct Block {
         std::size_t segment, first, n;
         std::size_t n_left = 0, to_left = 0, to_right = 0;
@@ -45,12 +44,16 @@ void partition_segments(std::vector<Segment>& segments, Row* rows, Row* scratch,
     const auto each_block = [&](const auto& job) {
         run_with_affinity(pool, blocks.size(), [&](std::size_t b) { job(blocks[b]); });
     };
+    const auto is_whole = [&](const Block& b) { return b.n == segments[b.segment].n; };
+    // A whole segment stays where it is; blocks of others are split into the scratch buffer.
     each_block([&](Block& block) {
-        block.n_left =
-            partition(segments[block.segment], rows + block.first, block.n, scratch + block.first);
+        Row *own = rows + block.first, *other = scratch + block.first;
+        Row *left = is_whole(block) ? own : other, *right = is_whole(block) ? other : own;
+        block.n_left = split(segments[block.segment], own, block.n, left, right);
+        std::copy_n(right, block.n - block.n_left, left + block.n_left);
     });
     for (const Block& block : blocks) segments[block.segment].n_left += block.n_left;
-    std::erase_if(blocks, [&](const Block& b) { return b.n == segments[b.segment].n; });
+    std::erase_if(blocks, is_whole);
     std::vector<std::size_t> left_before(segments.size());
     for (Block& block : blocks) {
         const Segment& segment = segments[block.segment];
@@ -60,45 +63,43 @@ void partition_segments(std::vector<Segment>& segments, Row* rows, Row* scratch,
         before += block.n_left;
     }
     each_block([&](const Block& block) {
-        const Row* from = rows + block.first;
-        std::copy_n(from, block.n_left, scratch + block.to_left);
-        std::copy(from + block.n_left, from + block.n, scratch + block.to_right);
-    });
-    each_block([&](const Block& block) {
-        std::copy_n(scratch + block.first, block.n, rows + block.first);
+        const Row* from = scratch + block.first;
+        std::copy_n(from, block.n_left, rows + block.to_left);
+        std::copy(from + block.n_left, from + block.n, rows + block.to_right);
     });
 }
 
-// The same for rows[0, n) and partition(rows, n, scratch). Returns the number of rows at the front.
-template <class Partition>
+// The same for rows[0, n) and split(rows, n, left, right). Returns the number of rows at the front.
+template <class Split>
 std::size_t partition_stably(Row* rows, std::size_t n, Row* scratch, ThreadPool* pool,
-                             const Partition& partition) {
-    if (pool == nullptr) return partition(rows, n, scratch);
+                             const Split& split) {
+    if (pool == nullptr) {
+        const std::size_t n_left = split(rows, n, rows, scratch);
+        std::copy_n(scratch, n - n_left, rows + n_left);
+        return n_left;
+    }
     std::vector<RowSegment> all{{0, n}};
     partition_segments(all, rows, scratch, pool,
-                       [&](const RowSegment&, Row* block, std::size_t size, Row* buffer) {
-                           return partition(block, size, buffer);
-                       });
+                       [&](const RowSegment&, const Row* block, std::size_t size, Row* left,
+                           Row* right) { return split(block, size, left, right); });
     return all[0].n_left;
 }
 
-// Stably partitions rows by one LeafRank test. Rows that pass it come first, or last if
-// `passing_last`. Returns the number of rows at the front. `set` is used by categorical tests only.
+// Splits rows by one LeafRank test, as for partition_segments(). Rows that pass it go left, or
+// right if `passing_last`. `set` is used by categorical tests only.
 template <class Code, class Count>
-std::size_t partition_by_condition(const SplitCondition& condition, const CategorySet& set,
-                                   const CodeMatrix<Code>& codes, Row* rows, std::size_t n,
-                                   Row* scratch, ThreadPool* pool, bool passing_last = false) {
+std::size_t split_by_condition(const SplitCondition& condition, const CategorySet& set,
+                               const CodeMatrix<Code>& codes, const Row* rows, std::size_t n,
+                               Row* left, Row* right, bool passing_last = false) {
     const Code* column = codes.column(condition.feature);
     if (condition.categorical) {
-        Row* left = rows;
-        Row* right = scratch;
+        const Row* first = left;
         for (std::size_t i = 0; i < n; ++i) {
             const Row row = rows[i];
             const bool passes = set.contains(column[row_id(row) * codes.step]);
             *(passes != passing_last ? left++ : right++) = row;
         }
-        std::copy(scratch, right, left);
-        return left - rows;
+        return left - first;
     }
     // If missing values go right, code 0 wraps around to the largest code.
     Code shift = condition.missing_left ? 0 : 1;
@@ -107,10 +108,19 @@ std::size_t partition_by_condition(const SplitCondition& condition, const Catego
         shift = static_cast<Code>(shift + cut + 1);
         cut = static_cast<Code>(std::numeric_limits<Code>::max() - cut - 1);
     }
-    const auto& partition = kernels<Code, Count>().partition;
-    return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* buffer) {
-        return partition(block, size, column, codes.step, shift, cut, buffer);
-    });
+    return kernels<Code, Count>().split(rows, n, column, codes.step, shift, cut, left, right);
+}
+
+// Stably partitions rows by one LeafRank test and returns the number of rows that pass it, which
+// come first. `set` is used by categorical tests only.
+template <class Code, class Count>
+std::size_t partition_by_condition(const SplitCondition& condition, const CategorySet& set,
+                                   const CodeMatrix<Code>& codes, Row* rows, std::size_t n,
+                                   Row* scratch, ThreadPool* pool) {
+    return partition_stably(
+        rows, n, scratch, pool, [&](const Row* block, std::size_t size, Row* left, Row* right) {
+            return split_by_condition<Code, Count>(condition, set, codes, block, size, left, right);
+        });
 }
 
 }  // namespace treerank

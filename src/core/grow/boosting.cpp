@@ -192,13 +192,14 @@ class RowsInMemory : public BoostingRounds {
     void partition_rows() {
         std::size_t n = 0;
         for (const NodePartition& node : growth_.partitions()) n += node.n;
-        partition_segments(
-            growth_.partitions(), rows_.data(), scratch_.data(), pool_for(n, kRowsForTeam),
-            [&](const NodePartition& node, Row* block, std::size_t size, Row* buffer) {
-                return partition_by_condition<Code, PackedCount>(node.condition, node.set,
-                                                                 table_.codes, block, size, buffer,
-                                                                 nullptr, node.passing_last);
-            });
+        partition_segments(growth_.partitions(), rows_.data(), scratch_.data(),
+                           pool_for(n, kRowsForTeam),
+                           [&](const NodePartition& node, const Row* block, std::size_t size,
+                               Row* left, Row* right) {
+                               return split_by_condition<Code, PackedCount>(
+                                   node.condition, node.set, table_.codes, block, size, left, right,
+                                   node.passing_last);
+                           });
     }
 
     void move_rows() {

@@ -75,20 +75,18 @@ std::shared_ptr<View<Code>> compact_view(const View<Code>& old, std::size_t n_cl
     return view;
 }
 
-// Stable partition with the rows of side 0 first; no branch to mispredict.
-inline std::size_t partition_block(Row* rows, std::size_t n, const std::uint8_t* side,
-                                   Row* scratch) {
-    std::size_t left = 0, right = 0;
+// Writes the rows of side 0 to `left` and the others to `right`, one of which may be `rows`.
+// Returns the number of rows of side 0. No branch to mispredict.
+inline std::size_t split_by_side(const Row* rows, std::size_t n, const std::uint8_t* side,
+                                 Row* left, Row* right) {
+    std::size_t n_left = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
-        const std::size_t goes_right = side[row_id(row)];
-        rows[left] = row;
-        scratch[right] = row;
-        left += 1 - goes_right;
-        right += goes_right;
+        left[n_left] = row;
+        right[i - n_left] = row;
+        n_left += 1 - side[row_id(row)];
     }
-    std::copy_n(scratch, right, rows + left);
-    return left;
+    return n_left;
 }
 
 // Stably partitions rows[0, n), which are in ascending order, by the side of the leaf that holds
@@ -104,9 +102,10 @@ inline std::size_t partition_by_side(const std::vector<LeafRows>& leaves,
         for (std::size_t j = leaves[i].first; j < leaves[i].last; ++j)
             side[row_id(work[j])] = value;
     });
-    return partition_stably(rows, n, scratch, pool, [&](Row* block, std::size_t size, Row* buffer) {
-        return partition_block(block, size, side, buffer);
-    });
+    return partition_stably(rows, n, scratch, pool,
+                            [&](const Row* block, std::size_t size, Row* left, Row* right) {
+                                return split_by_side(block, size, side, left, right);
+                            });
 }
 
 }  // namespace treerank

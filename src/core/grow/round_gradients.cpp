@@ -12,7 +12,6 @@ namespace treerank {
 namespace {
 
 constexpr std::size_t kRowsPerTask = 1024;  // their derivatives stay in the cache
-constexpr std::size_t kRowsAhead = 64;      // prefetch distance
 
 // Returns the value of the integer 1 if the largest value takes `bits` bits: a power of two, or 0
 // if all are 0.
@@ -71,12 +70,9 @@ Extreme over_rows(std::size_t n, ThreadPool& pool, const Of& of) {
 
 void BoostingRounds::round_gradients(std::size_t from, std::size_t n, const double* first,
                                      const double* second) {
-    const std::size_t last = rows.size() - 1;
-    for (std::size_t i = 0; i < n; ++i) {
-        rows.prefetch_for_writing(std::min(from + i + kRowsAhead, last));
+    for (std::size_t i = 0; i < n; ++i)
         rows.set_gradient(
             from + i, {rounded(first[i] / units_.gradient), rounded(second[i] / units_.hessian)});
-    }
 }
 
 void BoostingRounds::set_gradients(const double* first, const double* second, int bits,

@@ -14,10 +14,26 @@ constexpr std::size_t kRowsPerBlock = 1024;  // stay in the cache for all featur
 constexpr std::size_t kRowsAhead = 64;       // prefetch distance while gathering
 constexpr std::size_t kLine = 64;            // bytes per cache line
 constexpr std::size_t kRowsPerTask = 8192;
-// The fewest rows worth a histogram of their own: of all features, or of the features of one pass.
-constexpr std::size_t kRowsPerPart = 8192, kRowsPerPass = 2048;
-constexpr std::size_t kPartsPerThread = 4;
+// Rows are gathered once for each group of features, and a histogram is cleared and added up for
+// each part of the rows. So features are divided rather than rows if a part would have fewer rows
+// than this, but into groups that fill a pass.
+constexpr std::size_t kRowsPerPart = 16384;
+constexpr std::size_t kCodesPerPart = 8192;  // the fewest that are worth a part of their own
+constexpr std::size_t kPartsPerThread = 2;
 constexpr std::size_t kBinsPerTask = 256;
+
+struct Division {
+    std::size_t n_groups, n_blocks;  // of features; of rows
+};
+
+// Divides n rows of p features into about `n_parts` parts, or fewer if they are not worth it.
+Division divide(std::size_t n, std::size_t p, std::size_t n_parts) {
+    const std::size_t one = 1, worth = std::max(one, n * p / kCodesPerPart);
+    const std::size_t wanted = std::clamp(n_parts, one, worth);
+    const std::size_t most = std::min(wanted, std::max(one, p / kFeaturesPerPass));
+    const std::size_t n_groups = std::clamp(kRowsPerPart * wanted / std::max(one, n), one, most);
+    return {n_groups, (wanted + n_groups / 2) / n_groups};
+}
 
 // A block of the rows to be counted, and how many rows there are from its first row on.
 struct RowBlock {
@@ -60,18 +76,20 @@ void count_some(const RowRecords& records, const std::int32_t* features, std::si
 
 template <class Code>
 RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool)
-    : n_(codes.rows),
-      stride_((sizeof(RowGradient) + codes.features * sizeof(Code) + 7) / 8 * 8),
-      bytes_(std::make_unique_for_overwrite<std::byte[]>(n_ * stride_ + kLine)) {
+    : n_(codes.rows), stride_((codes.features * sizeof(Code) + 7) / 8 * 8) {
+    const std::size_t n_gradients = (n_ * sizeof(RowGradient) + kLine - 1) / kLine * kLine;
+    const std::size_t n_bytes = n_gradients + n_ * stride_;
+    bytes_ = std::make_unique_for_overwrite<std::byte[]>(n_bytes + kLine);
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
-    first_ = bytes_.get() + (kLine - address % kLine) % kLine;
-    ask_for_large_pages(first_, n_ * stride_);
+    gradients_ = bytes_.get() + (kLine - address % kLine) % kLine;
+    codes_ = gradients_ + n_gradients;
+    ask_for_large_pages(gradients_, n_bytes);
     run_blocks(pool, n_, kRowsPerTask, [&](std::size_t first, std::size_t last) {
         for (std::size_t f = 0; f < codes.features; ++f) {
             const Code* column = codes.column(f);
             for (std::size_t row = first; row < last; ++row)
-                std::memcpy(record(row) + sizeof(RowGradient) + f * sizeof(Code),
-                            column + row * codes.step, sizeof(Code));
+                std::memcpy(codes_ + row * stride_ + f * sizeof(Code), column + row * codes.step,
+                            sizeof(Code));
         }
     });
 }
@@ -88,14 +106,13 @@ void GradientCounter<Code, Rows>::choose(const std::vector<std::int32_t>& chosen
         offset_[feature] = size_;
         size_ += static_cast<std::size_t>(features_.n_codes[feature]);
     }
-    const std::size_t p = chosen_.size(), n = (p + kFeaturesPerPass - 1) / kFeaturesPerPass;
-    passes_.clear();
-    for (std::size_t pass = 0; pass < n; ++pass) {
-        const std::size_t first = pass * p / n, last = (pass + 1) * p / n;
-        const std::size_t bin = offset_[chosen_[first]];
-        const std::size_t end = last < p ? offset_[chosen_[last]] : size_;
-        passes_.push_back({first, last - first, bin, end - bin});
-    }
+}
+
+template <class Code, class Rows>
+auto GradientCounter<Code, Rows>::group_of(std::size_t first, std::size_t last) const -> Group {
+    const std::size_t bin = offset_[chosen_[first]];
+    const std::size_t end = last < chosen_.size() ? offset_[chosen_[last]] : size_;
+    return {first, last - first, bin, end - bin};
 }
 
 template <class Code, class Rows>
@@ -108,13 +125,15 @@ void GradientCounter<Code, Rows>::count_block(const Row* rows, std::size_t n, st
         const std::size_t row = row_id(rows[i]);
         gathered[i] = Rows::make(records_.gradient(row), weights_ != nullptr ? weights_[row] : 1);
     }
-    for (const Group& pass : passes_) {
-        const std::size_t f = pass.feature - group.feature;
-        if (f >= group.n_features) continue;
-        const auto& count = f == 0 ? count_some<true, Code, kFeaturesPerPass, Bin>
-                                   : count_some<false, Code, kFeaturesPerPass, Bin>;
-        count(records_, chosen_.data() + pass.feature, pass.n_features, block, gathered,
-              offset_.data(), bins + (pass.bin - group.bin));
+    const std::size_t n_passes = (group.n_features + kFeaturesPerPass - 1) / kFeaturesPerPass;
+    for (std::size_t pass = 0; pass < n_passes; ++pass) {
+        const std::size_t first = pass * group.n_features / n_passes;
+        const std::size_t last = (pass + 1) * group.n_features / n_passes;
+        const std::int32_t* features = chosen_.data() + group.feature + first;
+        const auto& count = pass == 0 ? count_some<true, Code, kFeaturesPerPass, Bin>
+                                      : count_some<false, Code, kFeaturesPerPass, Bin>;
+        count(records_, features, last - first, block, gathered, offset_.data(),
+              bins + (offset_[features[0]] - group.bin));
     }
 }
 
@@ -151,22 +170,19 @@ auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs
                                            std::size_t n_threads) -> std::vector<Part> {
     std::size_t total = 0;
     for (const HistogramJob& job : jobs) total += job.n;
-    std::vector<Group> groups = {{0, chosen_.size(), 0, size_}};
-    std::size_t size = total + 1;
-    if (n_threads > 1) {
-        size = total / (n_threads * kPartsPerThread);
-        if (size < kRowsPerPart && passes_.size() > 1) {
-            groups = passes_;
-            size = std::max(kRowsPerPass, size * groups.size());
-        }
-        size = std::max(kRowsPerPass, size);
-    }
+    const std::size_t p = chosen_.size(), n_parts = n_threads > 1 ? n_threads * kPartsPerThread : 1;
     std::vector<Part> parts;
     for (std::size_t j = 0; j < jobs.size(); ++j) {
-        const std::size_t n = jobs[j].n, k = std::max<std::size_t>(1, n / size);
-        for (std::size_t i = 0; i < k; ++i)
-            for (const Group& group : groups)
-                parts.push_back({j, i * n / k, (i + 1) * n / k - i * n / k, group, i == 0, k == 1});
+        const std::size_t n = jobs[j].n;
+        const auto [n_groups, n_blocks] =
+            divide(n, p, total > 0 ? (n * n_parts + total / 2) / total : 1);
+        for (std::size_t b = 0; b < n_blocks; ++b) {
+            const std::size_t first = b * n / n_blocks, last = (b + 1) * n / n_blocks;
+            for (std::size_t g = 0; g < n_groups; ++g)
+                parts.push_back({j, first, last - first,
+                                 group_of(g * p / n_groups, (g + 1) * p / n_groups), b == 0,
+                                 n_blocks == 1});
+        }
     }
     if (bins_.size() < parts.size()) bins_.resize(parts.size());
     if (sums_.size() < parts.size()) sums_.resize(parts.size());
@@ -180,8 +196,9 @@ void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, T
     std::iota(order.begin(), order.end(), std::size_t{0});
     // Start with the largest parts, so that no thread is left with a large one at the end.
     if (jobs.size() > 1 && pool != nullptr)
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::size_t a, std::size_t b) { return parts[a].n > parts[b].n; });
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return parts[a].work() > parts[b].work();
+        });
     const auto count_one = [&](std::size_t at) {
         const Part& part = parts[order[at]];
         count_part(jobs[part.job], part, order[at]);

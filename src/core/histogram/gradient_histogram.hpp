@@ -44,8 +44,9 @@ struct RowGradient {
 
 inline constexpr int kGradientBits = 30;  // maximum for the gradient and the hessian of a row
 
-// The rows of a table, each stored as its gradient followed by its codes. The rows of a node are
-// scattered, and one fetch brings everything that counting a row needs.
+// The rows of a table, for counting: the codes of a row side by side, because the rows of a node
+// are scattered, and its gradient. Gradients are stored apart from the codes. They change in every
+// round, and all that shares a cache line with them has to be fetched anew by every other core.
 class RowRecords {
   public:
     template <class Code>
@@ -54,35 +55,28 @@ class RowRecords {
     std::size_t size() const { return n_; }
     RowGradient gradient(std::size_t row) const {
         RowGradient gradient;
-        std::memcpy(&gradient, record(row), sizeof gradient);
+        std::memcpy(&gradient, gradients_ + row * sizeof gradient, sizeof gradient);
         return gradient;
     }
     void set_gradient(std::size_t row, RowGradient gradient) {
-        std::memcpy(record(row), &gradient, sizeof gradient);
+        std::memcpy(gradients_ + row * sizeof gradient, &gradient, sizeof gradient);
     }
     template <class Code>
     const Code* codes(std::size_t row) const {
-        return reinterpret_cast<const Code*>(record(row) + sizeof(RowGradient));
+        return reinterpret_cast<const Code*>(codes_ + row * stride_);
     }
-    // Prefetches a row into the nearest cache, or into the next level while other rows are counted.
-    void prefetch(std::size_t row) const { __builtin_prefetch(record(row)); }
-    void prefetch_far(std::size_t row) const { __builtin_prefetch(record(row), 0, 2); }
-    // Prefetches a row whose gradient will be set. Other threads have counted it, and their caches
-    // have to give it up first, which takes longer than a fetch.
-    void prefetch_for_writing(std::size_t row) const {
-#if defined(__x86_64__)
-        __asm__ __volatile__("prefetchw %0" : : "m"(*record(row)));
-#else
-        __builtin_prefetch(record(row), 1);
-#endif
+    // Prefetches a row into the nearest cache; or its codes into the next level, while other rows
+    // are counted.
+    void prefetch(std::size_t row) const {
+        __builtin_prefetch(gradients_ + row * sizeof(RowGradient));
+        __builtin_prefetch(codes_ + row * stride_);
     }
+    void prefetch_far(std::size_t row) const { __builtin_prefetch(codes_ + row * stride_, 0, 2); }
 
   private:
-    std::byte* record(std::size_t row) const { return first_ + row * stride_; }
-
     std::size_t n_, stride_;
     std::unique_ptr<std::byte[]> bytes_;
-    std::byte* first_;  // aligned to a cache line
+    std::byte *gradients_, *codes_;  // within `bytes_`, aligned to cache lines
 };
 
 // target = parent - child, for all n sums.
@@ -163,7 +157,7 @@ class GradientCounter {
 
   private:
     using Bin = typename Rows::Bin;
-    // Features that are counted in one pass over the rows, and their bins, which are contiguous.
+    // Features that are counted together, and their bins, which are contiguous.
     struct Group {
         std::size_t feature, n_features, bin, n_bins;
     };
@@ -172,11 +166,14 @@ class GradientCounter {
         std::size_t job, first, n;
         Group group;
         bool is_first, is_whole;  // has the first rows of the job; has all of them
+        std::size_t work() const { return n * group.n_features; }
         // Whether its bins are kept in a buffer of their own and converted when the parts are
         // summed.
         bool keeps_bins() const { return !is_whole && n <= Rows::kBlock; }
     };
 
+    // The features chosen_[first, last).
+    Group group_of(std::size_t first, std::size_t last) const;
     std::vector<Part> parts_of(const std::vector<HistogramJob>& jobs, std::size_t n_threads);
     void count_part(const HistogramJob& job, const Part& part, std::size_t number);
     void add_parts(const std::vector<HistogramJob>& jobs, const std::vector<Part>& parts,
@@ -197,7 +194,6 @@ class GradientCounter {
     std::vector<std::int32_t> chosen_;
     std::vector<std::size_t> offset_;
     std::size_t size_ = 0;
-    std::vector<Group> passes_;                   // over the chosen features
     std::vector<std::vector<Bin>> bins_;          // by part: for up to kBlock rows
     std::vector<std::vector<GradientSum>> sums_;  // by part: for more rows
 };

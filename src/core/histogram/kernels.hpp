@@ -63,9 +63,10 @@ struct Kernels {
     // Sums the rows by the side of a cut that they are on: missing, up to the cut, above it.
     void (*sum_sides)(const Row* rows, std::size_t n, const std::int64_t* weights,
                       const Code* column, std::size_t step, Code cut, Count* sums);
-    // Stable partition: rows with code - shift <= cut (unsigned) first. Returns their number.
-    std::size_t (*partition)(Row* rows, std::size_t n, const Code* column, std::size_t step,
-                             Code shift, Code cut, Row* scratch);
+    // Writes rows with code - shift <= cut (unsigned) to `left` and the others to `right`, one of
+    // which may be `rows`, each in their order. Returns the number of left rows.
+    std::size_t (*split)(const Row* rows, std::size_t n, const Code* column, std::size_t step,
+                         Code shift, Code cut, Row* left, Row* right);
     // Mixes the codes of one column into the hashes of n rows.
     void (*hash)(const Code* column, std::size_t n, std::uint64_t* hashes);
 };

@@ -172,19 +172,16 @@ void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, cons
 // Writes every row to both sides and advances only one of the two positions: no branch to
 // mispredict, and the order within each side is preserved.
 template <class Code>
-std::size_t partition(Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
-                      Code cut, Row* scratch) {
-    std::size_t left = 0, right = 0;
+std::size_t split(const Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
+                  Code cut, Row* left, Row* right) {
+    std::size_t n_left = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
-        const bool goes_left = static_cast<Code>(column[(row >> kRowShift) * step] - shift) <= cut;
-        rows[left] = row;
-        scratch[right] = row;
-        left += goes_left;
-        right += !goes_left;
+        left[n_left] = row;
+        right[i - n_left] = row;
+        n_left += static_cast<Code>(column[(row >> kRowShift) * step] - shift) <= cut;
     }
-    if (right > 0) __builtin_memcpy(rows + left, scratch, right * sizeof(Row));
-    return left;
+    return n_left;
 }
 
 template <class Code>
@@ -203,7 +200,7 @@ constexpr Kernels<Code, Count> table() {
             &scan_gini<Count>,
             few,
             &sum_sides<Code, Count>,
-            &partition<Code>,
+            &split<Code>,
             &hash<Code>};
 }
 

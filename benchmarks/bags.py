@@ -3,9 +3,10 @@
 import os
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -34,6 +35,7 @@ LARGEST_TEST = 20_000
 SEED = 32_609
 
 Found = dict[int, dict[str, float]]  # number of bags -> measures
+T = TypeVar("T")
 
 
 def load(name: str) -> tuple[Any, Any]:
@@ -51,28 +53,41 @@ def evaluate(n_bags: int, X: Any, y: Any, train: Any, test: Any) -> dict[str, fl
     return {"auc": float(roc_auc_score(y[test], scores)), **seconds}
 
 
-def measure(name: str, size: int) -> Found | None:
-    """All numbers of bags on one table; None if it has too few rows."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    warnings.simplefilter("ignore")
-    X, y = load(name)
-    mixed = np.random.RandomState([SEED, size]).permutation(len(y))
+def divide(y: Any, size: int, seed: int) -> tuple[Any, Any] | None:
+    """Rows to learn from and to judge by; None if there are too few."""
+    mixed = np.random.RandomState([seed, size]).permutation(len(y))
     n_train = min(size, int(0.7 * len(y)))
     if n_train < LEAST_SHARE * size:
         return None
-    train, test = mixed[:n_train], mixed[n_train:][:LARGEST_TEST]
+    return mixed[:n_train], mixed[n_train:][:LARGEST_TEST]
+
+
+def measure(name: str, size: int) -> Found | None:
+    """All numbers of bags on one table; None if it has too few rows."""
+    X, y = load(name)
+    divided = divide(y, size, SEED)
+    if divided is None:
+        return None
     return {
         n_bags: remember(
             f"bags-{name}-{size}-{n_bags}-{fingerprint()}",
-            partial(evaluate, n_bags, X, y, train, test),
+            partial(evaluate, n_bags, X, y, *divided),
         )
         for n_bags in BAGS
     }
 
 
-def measure_all(names: list[str], size: int) -> dict[str, Found]:
-    """All tables that have enough rows."""
-    found = Parallel(n_jobs=-1)(delayed(measure)(name, size) for name in names)
+def measure_all(
+    measure: Callable[[str, int], T | None], names: list[str], size: int
+) -> dict[str, T]:
+    """Measure all tables that have enough rows, each on one thread."""
+
+    def alone(name: str) -> T | None:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        warnings.simplefilter("ignore")
+        return measure(name, size)
+
+    found = Parallel(n_jobs=-1)(delayed(alone)(name) for name in names)
     return {name: of for name, of in zip(names, found, strict=True) if of is not None}
 
 
@@ -140,7 +155,7 @@ def run(quick: bool) -> None:
     facts = machine()
     kinds = {"noisy tables": NAMES, "many levels": list(MANY_LEVELS)}
     results = {
-        f"{kind}, {size:,} rows": measure_all(names[: 8 if quick else None], size)
+        f"{kind}, {size:,} rows": measure_all(measure, names[: 8 if quick else None], size)
         for kind, names in kinds.items()
         for size in (SIZES[:1] if quick else SIZES)
     }

@@ -31,7 +31,6 @@ from benchmarks.common import (
     publish,
     remember,
 )
-from benchmarks.quality_blend import remember_blend, verdict
 from benchmarks.quality_tables import OURS, Results
 from benchmarks.real_sets import load_rows, one_hot, sets
 from benchmarks.tuned_rivals import (
@@ -61,7 +60,7 @@ LEAST_GRADE = 0.05
 EBM = "EBM"
 EBM_SETTINGS = {"n_jobs": 1, "random_state": SEED}
 # EBM takes minutes where there are many columns, and little is learned from its one fold of a small
-# set; blends have these sets too.
+# table.
 LEAST_ROWS = 1_000
 TOO_SLOW = {"mq2008"}
 LEFT_OUT: dict[int, tuple[str, ...]] = {
@@ -199,15 +198,6 @@ def with_ebm(results: Results) -> Results:
     return {name: found for name, found in results.items() if EBM in found}
 
 
-def measure_blends(quick: bool) -> dict[str, dict[str, float]]:
-    """Forest and boosting blended, on all folds of the binary sets that are not small."""
-    return {
-        name: remember_blend(f"quality-{SEED}-{MAX_ROWS}-{name}", X, y, list(folds_of(X, y)))
-        for name, X, y in sets("binary", partial(load, "binary", MAX_ROWS), quick)
-        if len(y) >= LEAST_ROWS
-    }
-
-
 def say_places(found: dict[str, tuple[str, Results]]) -> str:
     """Say which places our models take by their means."""
     parts = []
@@ -277,7 +267,8 @@ AUC set by set, the best of the columns in bold:
 
 {sets}
 
-{blend}
+The mean of `RankingForest` and `BoostedTreeRank` ranks better than either of them: see
+[forest and boosting together](voting.md).
 
 ## Ordered classes, up to {rows:,} rows
 
@@ -345,7 +336,6 @@ def write(
     binary: Results,
     ordinal: Results,
     larger: dict[int, Results],
-    blends: dict[str, dict[str, float]],
     facts: dict[str, Any],
 ) -> tuple[str, list[Figure]]:
     """Put all tables on a page; and the figures."""
@@ -362,7 +352,7 @@ def write(
         n_binary=len(two), n_ordinal=len(grades), rows=MAX_ROWS, folds=N_FOLDS, trees=N_TREES,
         sizes=" and ".join(f"{size:,}" for size in SIZES[1:]),
         grade=LEAST_GRADE, larger=larger_sizes(larger), figures=figure_table(figures),
-        places=say_places(compared), blend=verdict(blends), critical_binary=tables.critical(two),
+        places=say_places(compared), critical_binary=tables.critical(two),
         critical_ordinal=tables.critical(grades), summary=tables.summary(two, ["auc", *RATES]),
         duels=tables.duels(two, "auc"), sets=tables.by_set(two, "auc", SHOWN),
         ordinal_summary=tables.summary(grades, ["vus"]), ordinal_duels=tables.duels(grades, "vus"),
@@ -383,15 +373,14 @@ def run(quick: bool) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         binary, ordinal = (measure(task, MAX_ROWS, quick) for task in ("binary", "ordinal"))
-        blends = measure_blends(quick)
         larger = {size: {} if quick else measure("binary", size, quick) for size in SIZES[1:]}
     if not binary or not ordinal:
         print("No data set is available: nothing to compare.")
         return
-    page, figures = write(binary, ordinal, larger, blends, facts)
+    page, figures = write(binary, ordinal, larger, facts)
     print(page)
     if not quick:
         publish("quality", page, figures, {
             "machine": facts, "code": fingerprint(), "binary": binary, "ordinal": ordinal,
-            "blends": blends, "larger": larger,
+            "larger": larger,
         })  # fmt: skip

@@ -75,21 +75,26 @@ void count_some(const RowRecords& records, const std::int32_t* features, std::si
 }  // namespace
 
 template <class Code>
-RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool)
-    : n_(codes.rows), stride_((codes.features * sizeof(Code) + 7) / 8 * 8) {
-    const std::size_t n_gradients = (n_ * sizeof(RowGradient) + kLine - 1) / kLine * kLine;
-    const std::size_t n_bytes = n_gradients + n_ * stride_;
+RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool) : n_(codes.rows) {
+    constexpr std::size_t of_gradient = sizeof(RowGradient);
+    const std::size_t of_codes = (codes.features * sizeof(Code) + 7) / 8 * 8;
+    const bool apart = pool.size() > 1;
+    gradient_stride_ = apart ? of_gradient : of_gradient + of_codes;
+    code_stride_ = apart ? of_codes : of_gradient + of_codes;
+    const std::size_t first_code =
+        apart ? (n_ * of_gradient + kLine - 1) / kLine * kLine : of_gradient;
+    const std::size_t n_bytes = first_code + n_ * code_stride_;
     bytes_ = std::make_unique_for_overwrite<std::byte[]>(n_bytes + kLine);
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
-    gradients_ = bytes_.get() + (kLine - address % kLine) % kLine;
-    codes_ = gradients_ + n_gradients;
+    gradients_ = bytes_.get() + (kLine - address % kLine) % kLine;  // aligned to a cache line
+    codes_ = gradients_ + first_code;
     ask_for_large_pages(gradients_, n_bytes);
     run_blocks(pool, n_, kRowsPerTask, [&](std::size_t first, std::size_t last) {
         for (std::size_t f = 0; f < codes.features; ++f) {
             const Code* column = codes.column(f);
             for (std::size_t row = first; row < last; ++row)
-                std::memcpy(codes_ + row * stride_ + f * sizeof(Code), column + row * codes.step,
-                            sizeof(Code));
+                std::memcpy(codes_ + row * code_stride_ + f * sizeof(Code),
+                            column + row * codes.step, sizeof(Code));
         }
     });
 }

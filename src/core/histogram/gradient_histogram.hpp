@@ -44,9 +44,10 @@ struct RowGradient {
 
 inline constexpr int kGradientBits = 30;  // maximum for the gradient and the hessian of a row
 
-// The rows of a table, for counting: the codes of a row side by side, because the rows of a node
-// are scattered, and its gradient. Gradients are stored apart from the codes. They change in every
-// round, and all that shares a cache line with them has to be fetched anew by every other core.
+// The rows of a table, for counting: the gradient and the codes of each row. The rows of a node are
+// scattered, so one thread has each gradient in front of the codes of its row, and one fetch brings
+// both. Several threads have the gradients apart from the codes: they change in every round, and
+// all that shares a cache line with them has to be fetched anew by every other core.
 class RowRecords {
   public:
     template <class Code>
@@ -55,28 +56,30 @@ class RowRecords {
     std::size_t size() const { return n_; }
     RowGradient gradient(std::size_t row) const {
         RowGradient gradient;
-        std::memcpy(&gradient, gradients_ + row * sizeof gradient, sizeof gradient);
+        std::memcpy(&gradient, gradients_ + row * gradient_stride_, sizeof gradient);
         return gradient;
     }
     void set_gradient(std::size_t row, RowGradient gradient) {
-        std::memcpy(gradients_ + row * sizeof gradient, &gradient, sizeof gradient);
+        std::memcpy(gradients_ + row * gradient_stride_, &gradient, sizeof gradient);
     }
     template <class Code>
     const Code* codes(std::size_t row) const {
-        return reinterpret_cast<const Code*>(codes_ + row * stride_);
+        return reinterpret_cast<const Code*>(codes_ + row * code_stride_);
     }
     // Prefetches a row into the nearest cache; or its codes into the next level, while other rows
     // are counted.
     void prefetch(std::size_t row) const {
-        __builtin_prefetch(gradients_ + row * sizeof(RowGradient));
-        __builtin_prefetch(codes_ + row * stride_);
+        __builtin_prefetch(gradients_ + row * gradient_stride_);
+        __builtin_prefetch(codes_ + row * code_stride_);
     }
-    void prefetch_far(std::size_t row) const { __builtin_prefetch(codes_ + row * stride_, 0, 2); }
+    void prefetch_far(std::size_t row) const {
+        __builtin_prefetch(codes_ + row * code_stride_, 0, 2);
+    }
 
   private:
-    std::size_t n_, stride_;
+    std::size_t n_, gradient_stride_, code_stride_;
     std::unique_ptr<std::byte[]> bytes_;
-    std::byte *gradients_, *codes_;  // within `bytes_`, aligned to cache lines
+    std::byte *gradients_, *codes_;  // within `bytes_`
 };
 
 // target = parent - child, for all n sums.

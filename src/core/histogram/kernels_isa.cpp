@@ -174,12 +174,14 @@ void sum_sides(const Row* rows, std::size_t n, const std::int64_t* weights, cons
 template <class Code>
 std::size_t split(const Row* rows, std::size_t n, const Code* column, std::size_t step, Code shift,
                   Code cut, Row* left, Row* right) {
-    std::size_t n_left = 0;
+    std::size_t n_left = 0, n_right = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const Row row = rows[i];
+        const bool goes_left = static_cast<Code>(column[(row >> kRowShift) * step] - shift) <= cut;
         left[n_left] = row;
-        right[i - n_left] = row;
-        n_left += static_cast<Code>(column[(row >> kRowShift) * step] - shift) <= cut;
+        right[n_right] = row;
+        n_left += goes_left;
+        n_right += !goes_left;
     }
     return n_left;
 }

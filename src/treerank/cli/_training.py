@@ -182,11 +182,16 @@ def check_columns(source: Source, names: list[str], options: Mapping[str, Iterab
         if name not in names
     }
     if unknown:
-        meant = dict.fromkeys(found for name in unknown.values() for found in _like(name, names))
-        hint = f" Did you mean {' and '.join(map(repr, meant))}?" if meant else ""
+        hint = did_you_mean(unknown.values(), names)
         raise source.bad(
             f"there is no column {' nor '.join(unknown)}; the columns are {_list(names)}.{hint}"
         )
+
+
+def did_you_mean(unknown: Iterable[str], names: list[str]) -> str:
+    """Return a question that names the columns spelled almost like the unknown ones, if any."""
+    meant = dict.fromkeys(found for name in unknown for found in _like(name, names))
+    return f" Did you mean {' and '.join(map(repr, meant))}?" if meant else ""
 
 
 def _like(name: str, names: list[str]) -> list[str]:

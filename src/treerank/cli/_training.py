@@ -213,6 +213,7 @@ def _labels(
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     check_has_labels(source, column, name)
+    _check_spelling(source, column, name)
     if len(pc.unique(column)) < 2:
         raise source.bad(
             f"column {name!r} has the same label {column[0].as_py()!r} in every row; expected two "
@@ -233,6 +234,20 @@ def _labels(
     labels = _as_numbers(source, column, name)
     first = labels[pc.index(column.cast(pa.string()), positive).as_py()]
     return labels, sorted(np.unique(labels).tolist(), key=lambda label: bool(label == first))
+
+
+def _check_spelling(source: Source, column: Any, name: str) -> None:
+    """Raise if labels differ in nothing but spaces or capitals; they would be different classes."""
+    if not pa.types.is_string(column.type) or find_style(column, source.decimal) is not None:
+        return
+    seen: dict[str, str] = {}
+    for label in pc.unique(column).to_pylist():
+        twin = seen.setdefault(label.strip().casefold(), label)
+        if twin != label:
+            raise source.bad(
+                f"column {name!r} has the labels {twin!r} and {label!r}, which differ only in "
+                "spaces or capitals; write them alike."
+            )
 
 
 def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:

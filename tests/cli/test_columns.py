@@ -172,3 +172,43 @@ def test_rules_and_report_give_json(tmp_path):
         expected.auc, expected.lower, expected.upper)  # fmt: skip
     assert found["report"] == str(out)
     assert found["rows"] == 120
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_ids_of_many_digits_are_left_out(tmp_path, name):
+    ids = 2**60 + 7 * np.arange(60)
+    table = pd.DataFrame({"account": ids, "x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    path, model = tmp_path / name, tmp_path / "m.json"
+    table.to_csv(path, index=False) if name == "t.csv" else table.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0, "--save", model)
+    assert result.exit_code == 0, result.output
+    assert "left out because it identifies rows: 'account'" in result.stderr
+    assert treerank.load(model).feature_names_in_.tolist() == ["x"]
+    kept = ["--type", "account=number", "--save", model]
+    assert run("fit", path, "--target", "y", "--cv", 0, *kept).exit_code == 0
+    assert run("score", model, path).exit_code == 0
+
+
+@pytest.mark.parametrize("labels", [("no", "yes", "yes "), ("no", "yes", "Yes")])
+def test_labels_that_differ_in_spaces_or_capitals_are_refused(tmp_path, labels):
+    rows = [("x", "y"), *((i % 7, labels[i % 3]) for i in range(60))]
+    result = run("fit", write(tmp_path / "t.csv", rows), "--target", "y")
+    assert result.exit_code == 2
+    assert f"has the labels 'yes' and {labels[2]!r}, which differ only in" in result.stderr
+
+
+def test_the_note_on_the_order_of_labels_names_an_option(tmp_path):
+    rows = [("x", "y"), *((i % 7, "abc"[i % 3]) for i in range(60))]
+    result = run("fit", write(tmp_path / "t.csv", rows), "--target", "y", "--cv", 0)
+    assert "Say the order by treerank fit --order" in result.stderr
+    assert "label_order" not in result.stderr
+
+
+def test_one_text_among_many_numbers_is_no_category(tmp_path):
+    rows = [("x", "y"), *(("-" if i % 5 == 0 else i * 1.5, i % 2) for i in range(90))]
+    path = write(tmp_path / "t.csv", rows)
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert result.exit_code == 2
+    assert "column 'x' has text in 18 of 90 rows" in result.stderr
+    assert "--missing '-'" in result.stderr
+    assert run("fit", path, "--target", "y", "--cv", 0, "--missing", "-").exit_code == 0

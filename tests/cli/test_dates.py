@@ -36,6 +36,8 @@ def test_the_order_of_day_and_month_is_found_or_asked_for():
     assert find_order(text("01.02.2024"), None) == "dmy"
     assert find_order(text("01/02/2024"), None) == "ambiguous"
     assert find_order(text("01/02/2024"), "mdy") == "mdy"
+    assert find_order(text("2024-01-02"), "dmy") == "ymd"
+    assert find_order(text("02/13/2024"), "dmy") is None
     assert find_order(text("2024-13-02"), None) is None
     assert find_order(text("soon"), None) is None
 
@@ -123,3 +125,22 @@ def test_dates_in_several_files_are_refused_with_the_remedy(dated):
     assert "Got dates in several files ('when')" in result.stderr
     assert "--drop" in result.stderr
     assert run("fit", folder / "parts", "--target", "y", "--drop", "when").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("days", "options", "said"),
+    [
+        (["13/02/2024"] * 59 + ["unknown"], [], "column 'd' has 'unknown' in line 61; expected"),
+        (["13/02/2024"] * 59 + ["30/02/2024"], [], "has '30/02/2024' in line 61; expected dates"),
+        (["02/13/2024"] * 60, ["--date-order", "dmy"], "has dates in the order mdy"),
+    ],
+)
+def test_dates_with_mistakes_are_no_categories(tmp_path, days, options, said):
+    table = pd.DataFrame({"d": days, "x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0, *options)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "--type d=category" in result.stderr
+    as_said = ["--type", "d=category", "--target", "y", "--cv", 0]
+    assert run("fit", tmp_path / "t.csv", *as_said).exit_code == 0

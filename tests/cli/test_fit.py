@@ -279,3 +279,15 @@ def test_a_focus_with_three_classes_is_refused_in_the_words_of_the_command_line(
 
 def test_a_tree_has_ten_levels_unless_said(folder):
     assert treerank.load(folder / "tree.model").max_depth == 10
+
+
+def test_long_rules_are_cut_short(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2_000, 6))
+    y = (x.sum(axis=1) + rng.normal(size=2_000) > 0).astype(int)
+    names = [f"a rather long name of column {k}" for k in range(6)]
+    pd.DataFrame(x, columns=names).assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    result = run("fit", tmp_path / "rows.csv", "--target", "y", "--save", tmp_path / "m.json")
+    assert max(map(len, treerank.load(tmp_path / "m.json").partition_.rules())) > 400
+    assert "Long rules are cut short; treerank rules prints them" in result.output
+    assert "…" in result.output

@@ -130,7 +130,8 @@ def test_what_is_wrong_is_said_in_one_line(folder, tmp_path):
     folder, _, table = folder
     bad = tmp_path / "bad.csv"
     cases = [
-        ({"when": "31.12.2026"}, ["--date", "when"], "has '31.12.2026' in line 2; expected dates"),
+        ({"when": "31.13.2026"}, ["--date", "when"], "has '31.13.2026' in line 2; expected dates"),
+        ({"when": "01/02/2026"}, ["--date", "when"], "give their order: --date-order dmy"),
         ({"when": "2026-02-31"}, ["--date", "when"], "expected dates such as 2026-03-31"),
         ({"when": None}, ["--date", "when"], "has no value in line 2"),
         ({"default": "perhaps"}, [], "has the label 'perhaps' in line 2; expected one of no, yes"),
@@ -159,3 +160,24 @@ def test_what_is_wrong_is_said_in_one_line(folder, tmp_path):
     result = run("monitor", folder / "model.json", folder / "baseline.csv", bad, "--target",
                  "default", "--out", tmp_path / "page.html")  # fmt: skip
     assert "there are column names but no rows" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--date", "--group", "--id"])
+def test_a_date_that_the_model_ranks_by_may_be_named_by_an_option(tmp_path, option):
+    rng = np.random.default_rng(0)
+    days = pd.to_datetime("2026-01-13") + pd.to_timedelta(rng.integers(0, 40, 400), unit="D")
+    y = np.where(rng.random(400) < (days.month == 1) * 0.5 + 0.2, "yes", "no")
+    table = pd.DataFrame({"x": rng.normal(size=400), "when": days.strftime("%d/%m/%Y"), "y": y})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = tmp_path / "m.json"
+    assert run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0, "-o", model).exit_code == 0
+    assert "when.days" in treerank.load(model).feature_names_in_
+    rows, command = [tmp_path / "t.csv"], {"--date": "monitor", "--group": "evaluate"}
+    if option == "--date":
+        rows *= 2
+    out = [] if option == "--group" else ["--out", tmp_path / "page.html"]
+    result = run(command.get(option, "report"), model, *rows, "--target", "y", option, "when", *out)
+    assert result.exit_code in (0, 3), result.output
+    if option == "--date":
+        periods = json.loads((tmp_path / "page.json").read_text())["periods"]
+        assert "2026-01" in str(periods)

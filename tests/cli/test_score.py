@@ -185,3 +185,50 @@ def test_the_last_ending_says_the_format(folder, tmp_path, name, read):
     result = run("score", folder / "tree.model", folder / "new.csv", "--out", out)
     assert result.exit_code == 0, result.output
     np.testing.assert_allclose(read(out)["score"], in_python(folder, "tree")[2])
+
+
+def test_columns_are_copied_unchanged_even_where_the_model_uses_them(folder, tmp_path):
+    loaded, _rows, expected = in_python(folder, "tree")
+    table = pd.read_csv(folder / "new.csv", dtype=str, keep_default_na=False)
+    table["id"] = ["NA", "null", "007", "", *table["id"].tolist()[4:]]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    copied = ["id", *loaded.feature_names_in_]
+    result = run("score", folder / "tree.model", tmp_path / "t.csv", "--out", tmp_path / "s.csv",
+                 *[part for name in copied for part in ("--id", name)])  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = pd.read_csv(tmp_path / "s.csv", dtype=str, keep_default_na=False)
+    pd.testing.assert_frame_equal(found[copied], table[copied])
+    np.testing.assert_array_equal(read_csv(tmp_path / "s.csv")["score"], expected)
+
+
+def test_columns_of_parquet_are_copied_with_their_types(folder, tmp_path):
+    loaded, rows, expected = in_python(folder, "tree")
+    numbers = [name for name in loaded.feature_names_in_ if rows[name].dtype.kind in "if"]
+    long = rows.assign(long=np.arange(len(rows)) + 2**60)
+    long.to_parquet(tmp_path / "t.parquet")
+    result = run("score", folder / "tree.model", tmp_path / "t.parquet", "--out",
+                 tmp_path / "s.parquet", "--id", "long", "--id", numbers[0])  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = pd.read_parquet(tmp_path / "s.parquet")
+    assert found["long"].tolist() == long["long"].tolist()
+    pd.testing.assert_series_equal(found[numbers[0]], rows[numbers[0]], check_index=False)
+    np.testing.assert_array_equal(found["score"], expected)
+
+
+def test_a_column_to_copy_with_the_name_of_one_that_is_added_is_refused(folder, tmp_path):
+    table = pd.read_csv(folder / "new.csv").assign(score=0.5)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    out = tmp_path / "s.csv"
+    result = run("score", folder / "tree.model", tmp_path / "t.csv", "--id", "score", "--out", out)
+    assert result.exit_code == 2
+    assert "column 'score' (--id) has the name of a column that is added" in result.stderr
+    assert not out.exists()
+
+
+def test_a_column_spelled_differently_is_suggested(folder, tmp_path):
+    loaded, rows, _ = in_python(folder, "tree")
+    name = loaded.feature_names_in_[0]
+    rows.rename(columns={name: name.upper()}).to_csv(tmp_path / "t.csv", index=False)
+    result = run("score", folder / "tree.model", tmp_path / "t.csv")
+    assert result.exit_code == 2
+    assert f"Did you mean {name.upper()!r}?" in result.stderr

@@ -16,6 +16,7 @@ from treerank.cli._dates import (
     find_order,
     is_date_type,
     likeliest_order,
+    nearly_dates,
     parse_text,
     take_part,
     to_days,
@@ -109,24 +110,29 @@ def _take_numbers(found: Features, name: str, column: Any, wanted: str | None) -
     if wanted == "category":
         found.add(name, "category", column.cast(pa.string()))
         return
-    values = column.cast(pa.float64())
-    if wanted is None and _numbers_rows(name, values):
+    # Whole numbers beyond 2**53 are rounded, as in a table of text.
+    values = column.cast(pa.float64(), safe=not pa.types.is_integer(column.type))
+    if wanted is None and _numbers_rows(name, column, values):
         found.left_out.append(f"{name!r} (another whole number in each row)")
         return
     found.add(name, "number", values)
 
 
-def _numbers_rows(name: str, column: Any) -> bool:
-    """Whether a column numbers the rows: distinct integers, consecutive or named like an id."""
+def _numbers_rows(name: str, column: Any, numbers: Any) -> bool:
+    """Whether a column numbers the rows: distinct integers, consecutive or named like an id.
+
+    Integers with so many digits that rounding them to doubles makes some equal count as well.
+    """
     n = len(column)
     if n <= FEW_ROWS or column.null_count:
         return False
-    values = column.to_numpy()
+    values = numbers.to_numpy()
     if not (np.isfinite(values).all() and (values == np.round(values)).all()):
         return False
     ordered = np.sort(values)
     if (np.diff(ordered) == 0).any():
-        return False
+        is_rounded = np.abs(ordered[[0, -1]]).max() >= 2**53
+        return bool(is_rounded and len(pc.unique(column)) == n)
     spelled = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
     return bool(ordered[-1] - ordered[0] == n - 1 or ID_NAME.search(spelled))
 
@@ -140,14 +146,14 @@ def _take_text(
     style = None if wanted == "category" else find_style(column, rules.decimal)
     if style is not None:
         values = style.to_numbers(column)
-        if wanted is None and style.is_plain and len(known) and _numbers_rows(name, values):
+        if wanted is None and style.is_plain and len(known) and _numbers_rows(name, column, values):
             found.left_out.append(f"{name!r} (another whole number in each row)")
         else:
             found.add(name, "number", values, style.description)
         return
     if wanted is None:
         order = find_order(column, rules.date_order)
-        if order is not None:
+        if order is not None or (len(known) and nearly_dates(known, MIXED_SHARE)):
             _take_dates(found, name, column, rules)
             return
     if wanted != "category":
@@ -169,10 +175,19 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
         order = find_order(column, rules.date_order)
         if order == "ambiguous":
             raise BadInput(ambiguous_order(name, column).rstrip("."))
+        if order is None and rules.date_order and find_order(column, None):
+            raise BadInput(
+                f"column {name!r} has dates in the order {find_order(column, None)}, such as "
+                f"{column.drop_null()[0].as_py()!r}, and not {rules.date_order} (--date-order); "
+                f"leave out the option, or make the column a category (--type {name}=category)"
+            )
         days = parse_text(column, order or rules.date_order or likeliest_order(column))
         broken = np.isnan(days) & ~np.asarray(column.is_null())
         if broken.any():
-            raise BadInput(no_date(name, column, int(np.argmax(broken))))
+            raise BadInput(
+                f"{no_date(name, column, int(np.argmax(broken)))}, or make the column a category: "
+                f"--type {name}=category"
+            )
     for part in rules.parts.get(name, ["days"]):
         values = pa.chunked_array([pa.array(take_part(days, part), from_pandas=True)])
         found.add(f"{name}.{part}", "number", values, f"number: {PARTS[part]}")
@@ -190,7 +205,11 @@ def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decima
                 f"column {name!r} has numbers in several units; write all in one, or make it a "
                 f"category (--type {name}=category)"
             )
-        if n_text < MIXED_SHARE * len(known) or (wanted == "number" and not style.is_plain):
+        if (
+            n_text < MIXED_SHARE * len(known)
+            or (wanted == "number" and not style.is_plain)
+            or _has_placeholder(known, style, n_text)
+        ):
             row = pc.index(fits, False).as_py()
             value = column[row].as_py()
             raise BadInput(
@@ -199,3 +218,10 @@ def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decima
                 f"{value!r}), or "
                 f"make the column a category (--type {name}=category)"
             )
+
+
+def _has_placeholder(known: Any, style: NumberStyle, n_text: int) -> bool:
+    """Whether one text, such as a dash, stands among many different numbers."""
+    if 2 * n_text > len(known) or len(pc.unique(known)) <= FEW_ROWS:
+        return False
+    return len(pc.unique(known.filter(pc.invert(style.matches(known))))) == 1

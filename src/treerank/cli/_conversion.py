@@ -25,6 +25,19 @@ from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
 Bad = Callable[[str], Exception]
 
 
+@dataclass(frozen=True)
+class Copied:
+    """A column that is written as it was read, whether or not the model uses it."""
+
+    column: str
+    type: Any  # text, or None for the column's own type
+
+    @property
+    def key(self) -> str:
+        """Name in a block, in which the model may have a column of the same name."""
+        return f"\0{self.column}"
+
+
 @dataclass
 class Conversion:
     """The columns to read from a table, and how to convert them to the wanted ones."""
@@ -34,19 +47,35 @@ class Conversion:
     read: dict[str, Any] = field(default_factory=dict)  # column to the type it is read as
     styles: dict[str, NumberStyle] = field(default_factory=dict)  # of columns of formatted numbers
     orders: dict[str, str] = field(default_factory=dict)  # of columns of dates as text
+    casts: dict[str, Any] = field(default_factory=dict)  # of columns that are copied and used
+    nulls: Any = None  # texts that mean a missing value, but where they are copied
 
     def __call__(self, block: Any, done: int) -> Any:
         """Convert a block; `done` is the number of rows before it."""
         columns = []
         for name, wanted in self.wanted.items():
-            if isinstance(wanted, DatePart):
-                days = self._days(block.column(wanted.column), wanted.column, done)
+            if isinstance(wanted, Copied):
+                columns.append(block.column(wanted.column))
+            elif isinstance(wanted, DatePart):
+                days = self._days(self._known(block, wanted.column), wanted.column, done)
                 columns.append(pa.array(take_part(days, wanted.part), from_pandas=True))
             elif name in self.styles:
-                columns.append(self._numbers(block.column(name), name, done))
+                columns.append(self._numbers(self._known(block, name), name, done))
             else:
-                columns.append(block.column(name))
+                columns.append(self._cast(self._known(block, name), name, done))
         return pa.RecordBatch.from_arrays(columns, names=list(self.wanted))
+
+    def _known(self, block: Any, name: str) -> Any:
+        """Return a column, with nulls for texts that mean a missing value."""
+        column = block.column(name)
+        if self.nulls is None or not pa.types.is_string(column.type):
+            return column
+        return pc.if_else(pc.is_in(column, self.nulls), pa.scalar(None, pa.string()), column)
+
+    def _cast(self, column: Any, name: str, done: int) -> Any:
+        if name not in self.casts:
+            return column
+        return cast_block(column, self.casts[name], name, done, self.bad)
 
     def _days(self, column: Any, name: str, done: int) -> NDArray[np.float64]:
         if is_date_type(column.type):
@@ -71,7 +100,11 @@ def plan_conversion(
 ) -> Conversion:
     """Decide from the rows of `sample` how to read the columns; it is None if unreadable."""
     plan = Conversion(wanted, bad)
+    copied = {kind.column: kind.type for kind in wanted.values() if isinstance(kind, Copied)}
     for name, kind in wanted.items():
+        if isinstance(kind, Copied):
+            plan.read.setdefault(kind.column, kind.type)
+            continue
         if isinstance(kind, DatePart):
             column = None if sample is None else sample[kind.column]
             is_date = column is not None and is_date_type(column.type)
@@ -79,7 +112,7 @@ def plan_conversion(
             if column is not None and not is_date:
                 plan.orders[kind.column] = _order(column, kind.column, date_order, bad)
             continue
-        plan.read[name] = kind
+        plan.read[name] = copied.get(name, kind)
         if kind == pa.float64() and sample is not None and pa.types.is_string(sample[name].type):
             style = find_style(sample[name], decimal)
             if style is None and decimal == "." and has_decimal_comma(sample[name]):
@@ -87,7 +120,32 @@ def plan_conversion(
             if style is not None and not style.is_plain:
                 plan.styles[name] = style
                 plan.read[name] = pa.string()
+        if name in copied and name not in plan.styles and kind not in (None, copied[name]):
+            if kind == pa.float64() and copied[name] == pa.string():
+                plan.styles[name] = NumberStyle(decimal)
+            else:
+                plan.casts[name] = kind
     return plan
+
+
+def cast_block(column: Any, wanted: Any, name: str, done: int, bad: Bad) -> Any:
+    """Return a column of a block in the type that the model needs; `done` rows are before it."""
+    try:
+        # Whole numbers beyond 2**53 are rounded, as in a table of text.
+        return column.cast(wanted, safe=not pa.types.is_integer(column.type))
+    except pa.ArrowInvalid as error:
+        raise bad(
+            f"column {name!r} has other values than {format_type(wanted)} in rows {done + 1:,} to "
+            f"{done + len(column):,} ({error}); expected them as in the data the model was fitted "
+            "to."
+        ) from None
+
+
+def format_type(wanted: Any) -> str:
+    """Return the type of a column in words."""
+    if wanted == pa.bool_():
+        return "true or false"
+    return "text" if wanted == pa.string() else "numbers"
 
 
 def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:

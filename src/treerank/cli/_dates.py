@@ -68,9 +68,11 @@ def parse_text(column: Any, order: str) -> NDArray[np.float64]:
 def find_order(column: Any, order: str | None) -> str | None:
     """Order of day, month and year in which all values are dates; None if there is none.
 
-    "ambiguous" if no value shows which number is the day and which is the month.
+    "ambiguous" if no value shows which number is the day and which is the month. A year that comes
+    first leaves no doubt, whichever order is given.
     """
-    fits = [o for o in _ORDERS if _all_dates(column, o) and order in (None, o)]
+    fits = [o for o in _ORDERS if order in (None, o) or o == "ymd"]
+    fits = [o for o in fits if _all_dates(column, o)]
     if set(fits) == {"dmy", "mdy"} and pc.any(pc.match_substring(column, ".")).as_py():
         return "dmy"  # dates with dots are German, with the day first
     return "ambiguous" if len(fits) > 1 else next(iter(fits), None)
@@ -79,6 +81,14 @@ def find_order(column: Any, order: str | None) -> str | None:
 def likeliest_order(column: Any) -> str:
     """Order in which most values are dates; the year first if none is."""
     return max(_ORDERS, key=lambda order: int(np.isfinite(parse_text(column, order)).sum()))
+
+
+def nearly_dates(known: Any, share: float) -> bool:
+    """Whether all values of a text column without nulls are dates but for less than `share`."""
+    start = known.slice(0, 100)  # most columns have no dates, which a few values show
+    if np.isnan(parse_text(start, likeliest_order(start))).mean() > 0.5:
+        return False
+    return bool(np.isnan(parse_text(known, likeliest_order(known))).mean() < share)
 
 
 def _all_dates(column: Any, order: str) -> bool:

@@ -69,9 +69,14 @@ def speak_of_options(text: str) -> str:
     text = _GIVEN.sub(lambda m: f"no {OPTIONS[m[1]]}" if m[2] else f"{OPTIONS[m[1]]} ", text)
     for said_in_python, said_here in _PYTHON:
         text = said_in_python.sub(said_here, text)
-    return text.replace(
-        "name the column in categorical_features", "use --type COLUMN=category"
-    ).replace("categorical_features", "--type")
+    return (
+        text.replace("name the column in categorical_features", "use --type COLUMN=category")
+        .replace("categorical_features", "--type")
+        .replace(
+            "Pass label_order, an ordered categorical or numbers to say the order.",
+            "Say the order by treerank fit --order, or write numbers.",
+        )
+    )
 
 
 def _user_errors() -> tuple[type[Exception], ...]:

@@ -50,8 +50,8 @@ def read_rows(
     extra = [target] if weight is None else [target, weight]
     beside = [name for name in (group, id_column) if name is not None]
     _check_named(model, source, column_options, {"--group": group, "--id": id_column})
-    own = getattr(model, "feature_names_in_", ())
-    apart = {*extra, *drop} | (set(beside) - set(own))
+    named = hasattr(model, "feature_names_in_")
+    apart = {*extra, *drop} | (set() if named else set(beside))
     table, features = _read_table(model, source, apart, [*extra, *beside])
     groups, ids = (
         None if name is None else np.array(table[name].to_pylist(), dtype=object)

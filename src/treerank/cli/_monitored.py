@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treerank._input.types import FittedClassifier
+from treerank.cli._conversion import ambiguous_order
+from treerank.cli._dates import find_order, parse_text
 from treerank.cli._errors import BadInput
 from treerank.cli._evaluation import read_finite
 from treerank.cli._model_labels import in_the_models_words, spelling
@@ -90,12 +92,10 @@ def read_watched(
     for option, name in extra.items():
         if option != "--date" and name in getattr(model, "feature_names_in_", ()):
             raise source.bad(f"column {name!r} is one that the model ranks by, not {option}.")
-    apart = {columns.target, columns.weight, columns.date, *columns.drop}
-    left = [
-        name
-        for name in names
-        if name not in apart or name in getattr(model, "feature_names_in_", ())
-    ]
+    left = names
+    if not hasattr(model, "feature_names_in_"):  # columns are found by position
+        apart = {columns.target, columns.weight, columns.date, *columns.drop}
+        left = [name for name in names if name not in apart]
     types = column_types(model, source, left, (), "--drop")
     features = list(types)
     as_it_comes = None if source.is_parquet else pa.string()
@@ -153,7 +153,7 @@ def read_periods(source: Source, column: Any, name: str, by: By) -> NDArray[Any]
 
 
 def _dates(source: Source, column: Any, name: str) -> Any:
-    """Dates of a column; text may be like 2026-03-31, 2026-03 or 2026-03-31 12:00."""
+    """Dates of a column; text may be like 2026-03-31, 2026-03, 2026-03-31 12:00 or 31.03.2026."""
     kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us"), safe=False)
@@ -161,6 +161,12 @@ def _dates(source: Source, column: Any, name: str) -> Any:
     fits = pc.match_substring_regex(text, DATE)
     expected = "dates such as 2026-03-31 or 2026-03 (or --by value, to take them as they are)"
     if not pc.all(fits).as_py():
+        order = find_order(text, source.date_order)
+        if order == "ambiguous":
+            raise source.bad(ambiguous_order(name, text))
+        if order is not None:
+            days = np.floor(parse_text(text, order)).astype("datetime64[D]")
+            return pa.array(days).cast(pa.timestamp("us"))
         row = pc.index(fits, False).as_py()
         raise source.bad(
             f"column {name!r} (--date) has {text[row].as_py()!r} in line {row + 2:,}; expected "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,8 @@ def print_kinds(console: Console, kinds: dict[str, str]) -> None:
 
 # If there are more strata than this, only the best and the worst are shown.
 MOST_STRATA, BEST_STRATA = 20, 15
+# Characters of a rule that are shown.
+MOST_OF_A_RULE = 200
 
 
 def print_columns(console: Console, data: Training) -> None:
@@ -50,13 +53,18 @@ def print_strata(console: Console, model: FittedClassifier) -> None:
         if n_hidden and BEST_STRATA <= k < BEST_STRATA + n_hidden:
             continue
         rows = f"{partition.counts[k].sum():,g}"
-        table.add_row(str(k), f"{partition.scores[k]:.3f}", rows, f"{share:.1%}", rule)
+        shown = shorten(rule, MOST_OF_A_RULE, placeholder=" …")
+        table.add_row(str(k), f"{partition.scores[k]:.3f}", rows, f"{share:.1%}", shown)
         if n_hidden and k == BEST_STRATA - 1:
             table.add_row("…")
     console.print(table)
     if n_hidden:
+        are = "stratum in the middle is" if n_hidden == 1 else "strata in the middle are"
+        console.print(f"{n_hidden} {are} not shown; treerank rules prints them all.")
+    if any(len(rule) > MOST_OF_A_RULE for rule in rules):
         console.print(
-            f"{n_hidden} strata in the middle are not shown; treerank rules prints them all."
+            "Long rules are cut short; treerank rules prints them in full. --max-depth 3 or "
+            "--small gives fewer and shorter ones."
         )
 
 

@@ -50,7 +50,8 @@ def reason_columns(
 
     tree_sum(model)
     if baseline is not None:
-        apart = [name for name in ids if name in baseline.header()]
+        own = getattr(model, "feature_names_in_", ())
+        apart = [name for name in ids if name in baseline.header() and name not in own]
         options["baseline"] = read_features(model, baseline, apart)
     if codes is not None:
         options["codes"] = _read_codes(codes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ import pyarrow.parquet as pq
 
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank._io.atomic import atomic_write
+from treerank.cli._conversion import Copied
 from treerank.cli._dates import date_part
 from treerank.cli._errors import BadInput
 from treerank.cli._models import unwrap
 from treerank.cli._numbers import infinite_number
 from treerank.cli._sources import Source
-from treerank.cli._training import _list
+from treerank.cli._training import _list, did_you_mean
 from treerank.cli._unseen import UnseenLevels
 
 Columns = Callable[[Any, Any], dict[str, Any]]
@@ -45,7 +46,9 @@ def score_file(
     """
     model, card = unwrap(model)
     types = column_types(model, source, source.header(), ids)
-    features = [name for name in types if name not in ids]
+    features = list(types)
+    copies = [Copied(name, None if source.is_parquet else pa.string()) for name in ids]
+    types |= {copy.key: copy for copy in copies}
     unseen = UnseenLevels(levels_of(model, features))
     done = 0
     with _writer(out) as write:
@@ -53,7 +56,10 @@ def score_file(
             if batch.num_rows == 0:
                 continue
             check_finite(source, batch, features, done)
-            write(_scored(model, card, batch, features, ids, probability, more_columns))
+            found = _scored(model, card, batch, features, probability, more_columns)
+            _check_names(source, ids, found)
+            found = {copy.column: batch.column(copy.key) for copy in copies} | found
+            write(pa.RecordBatch.from_arrays(list(found.values()), names=list(found)))
             unseen.count(batch)
             done += batch.num_rows
         if done == 0:
@@ -85,16 +91,15 @@ def column_types(
             f"there is no column {' nor '.join(map(repr, missing[:8]))}"
             + (f" nor {len(missing) - 8} others" if len(missing) > 8 else "")
             + f", which the model was fitted to; the columns are {_list(names)}."
+            + did_you_mean(missing, names)
         )
     as_it_comes = None if source.is_parquet else pa.string()
     known = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
     types: dict[str, Any] = {
         name: known.get(_kind(levels, name), as_it_comes)
         for name, levels in levels_of(model, wanted).items()
-    } | parts
-    for name in ids:
-        types.setdefault(name, as_it_comes)
-    return types
+    }
+    return types | parts
 
 
 def levels_of(model: FittedClassifier, names: list[str]) -> dict[str, Any]:
@@ -139,14 +144,13 @@ def _scored(
     card: Any,
     batch: Any,
     features: list[str],
-    ids: Sequence[str],
     probability: bool,
     more_columns: Columns | None,
-) -> Any:
-    """Return the output columns of one block."""
+) -> dict[str, Any]:
+    """Return the columns that are computed from one block."""
     from treerank._base import TreeRanker  # noqa: PLC0415 (slow; not for the help)
 
-    columns = {name: batch.column(name) for name in ids}
+    columns: dict[str, Any] = {}
     rows = rows_for(model, pa.Table.from_batches([batch]), features)
     if isinstance(model, TreeRanker):
         strata = model.apply(rows)
@@ -171,7 +175,17 @@ def _scored(
             columns[f"probability_{label}"] = pa.array(np.ascontiguousarray(shares[:, k]))
     if more_columns is not None:
         columns |= more_columns(model, rows)
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    return columns
+
+
+def _check_names(source: Source, ids: Sequence[str], added: Iterable[str]) -> None:
+    """Raise if a column to copy has the name of one that is added."""
+    for name in added:
+        if name in ids:
+            raise source.bad(
+                f"column {name!r} (--id) has the name of a column that is added; rename it, or "
+                "leave it out."
+            )
 
 
 def rows_for(model: FittedClassifier, table: Any, features: list[str]) -> Any:

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from treerank.cli._conversion import plan_conversion
-from treerank.cli._dates import DATE_ORDERS, DatePart
+from treerank.cli._conversion import Copied, cast_block, format_type, plan_conversion
+from treerank.cli._dates import DATE_ORDERS
 from treerank.cli._dialect import (
     DELIMITERS,
     NO_TABLES,
@@ -207,7 +207,13 @@ class Source:
             "--encoding latin-1."
         )
 
-    def _options(self, types: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    @property
+    def _nulls(self) -> list[str]:
+        return [*pa_csv.ConvertOptions().null_values, *self.missing]
+
+    def _options(
+        self, types: dict[str, Any], names: list[str], text_can_be_null: bool = True
+    ) -> dict[str, Any]:
         return {
             "read_options": pa_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=self.encoding),
             "parse_options": pa_csv.ParseOptions(
@@ -216,9 +222,9 @@ class Source:
             "convert_options": pa_csv.ConvertOptions(
                 column_types=types,
                 include_columns=names,
-                strings_can_be_null=True,
+                strings_can_be_null=text_can_be_null,
                 decimal_point=self.decimal,
-                null_values=[*pa_csv.ConvertOptions().null_values, *self.missing],
+                null_values=self._nulls,
             ),
         }
 
@@ -256,12 +262,14 @@ class Source:
     def blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         """Read the columns block by block, with the given types."""
         read = self._parquet_sample if self.is_parquet else self._text_sample
-        names = [t.column if isinstance(t, DatePart) else name for name, t in types.items()]
+        names = [getattr(t, "column", name) for name, t in types.items()]
         sample = read(list(dict.fromkeys(names)))
         convert = plan_conversion(types, sample, self.decimal, self.date_order, self.bad)
+        if not self.is_parquet and any(isinstance(t, Copied) for t in types.values()):
+            convert.nulls = pa.array(self._nulls)
         done = 0
         raw = self._parquet_blocks if self.is_parquet else self._text_blocks
-        for block in raw(convert.read):
+        for block in raw(convert.read, text_can_be_null=convert.nulls is None):
             yield convert(block, done)
             done += block.num_rows
 
@@ -279,10 +287,11 @@ class Source:
         blocks = self._parquet().iter_batches(batch_size=1 << 14, columns=names)
         return next((pa.Table.from_batches([block]) for block in blocks), None)
 
-    def _text_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
+    def _text_blocks(self, types: dict[str, Any], text_can_be_null: bool) -> Iterable[Any]:
+        options = self._options(types, list(types), text_can_be_null)
         try:
             with self._unpacking():
-                reader = iter(pa_csv.open_csv(self._bytes(), **self._options(types, list(types))))
+                reader = iter(pa_csv.open_csv(self._bytes(), **options))
             while (batch := self._next(reader)) is not None:
                 yield batch
         except pa.ArrowInvalid as error:
@@ -292,20 +301,15 @@ class Source:
         with self._unpacking():
             return next(reader, None)
 
-    def _parquet_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
+    def _parquet_blocks(self, types: dict[str, Any], **_: bool) -> Iterable[Any]:
         done = 0
         for batch in self._parquet().iter_batches(batch_size=1 << 16, columns=list(types)):
             columns = []
             for name, wanted in types.items():
-                try:
-                    column = batch.column(name)
-                    columns.append(column if wanted is None else column.cast(wanted))
-                except pa.ArrowInvalid as error:
-                    raise self.bad(
-                        f"column {name!r} has other values than {_format_type(wanted)} in rows "
-                        f"{done + 1:,} to {done + batch.num_rows:,} ({error}); expected them as in "
-                        "the data the model was fitted to."
-                    ) from None
+                column = batch.column(name)
+                columns.append(
+                    column if wanted is None else cast_block(column, wanted, name, done, self.bad)
+                )
             yield pa.RecordBatch.from_arrays(columns, names=list(types))
             done += batch.num_rows
 
@@ -371,7 +375,7 @@ class Source:
                     if value is not None and not self._reads_as(value, types[name]):
                         return self.bad(
                             f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
-                            f"{_format_type(types[name])}, as in the data the model was fitted to. "
+                            f"{format_type(types[name])}, as in the data the model was fitted to. "
                             f"Correct it, or {self._remedy(value)}."
                         )
             done += batch.num_rows
@@ -390,9 +394,3 @@ class Source:
         except ValueError:
             return False
         return True
-
-
-def _format_type(wanted: Any) -> str:
-    if wanted == pa.bool_():
-        return "true or false"
-    return "text" if wanted == pa.string() else "numbers"

@@ -182,11 +182,16 @@ def check_columns(source: Source, names: list[str], options: Mapping[str, Iterab
         if name not in names
     }
     if unknown:
-        meant = dict.fromkeys(found for name in unknown.values() for found in _like(name, names))
-        hint = f" Did you mean {' and '.join(map(repr, meant))}?" if meant else ""
+        hint = did_you_mean(unknown.values(), names)
         raise source.bad(
             f"there is no column {' nor '.join(unknown)}; the columns are {_list(names)}.{hint}"
         )
+
+
+def did_you_mean(unknown: Iterable[str], names: list[str]) -> str:
+    """Return a question that names the columns spelled almost like the unknown ones, if any."""
+    meant = dict.fromkeys(found for name in unknown for found in _like(name, names))
+    return f" Did you mean {' and '.join(map(repr, meant))}?" if meant else ""
 
 
 def _like(name: str, names: list[str]) -> list[str]:
@@ -208,6 +213,7 @@ def _labels(
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     check_has_labels(source, column, name)
+    _check_spelling(source, column, name)
     if len(pc.unique(column)) < 2:
         raise source.bad(
             f"column {name!r} has the same label {column[0].as_py()!r} in every row; expected two "
@@ -228,6 +234,20 @@ def _labels(
     labels = _as_numbers(source, column, name)
     first = labels[pc.index(column.cast(pa.string()), positive).as_py()]
     return labels, sorted(np.unique(labels).tolist(), key=lambda label: bool(label == first))
+
+
+def _check_spelling(source: Source, column: Any, name: str) -> None:
+    """Raise if labels differ in nothing but spaces or capitals; they would be different classes."""
+    if not pa.types.is_string(column.type) or find_style(column, source.decimal) is not None:
+        return
+    seen: dict[str, str] = {}
+    for label in pc.unique(column).to_pylist():
+        twin = seen.setdefault(label.strip().casefold(), label)
+        if twin != label:
+            raise source.bad(
+                f"column {name!r} has the labels {twin!r} and {label!r}, which differ only in "
+                "spaces or capitals; write them alike."
+            )
 
 
 def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:

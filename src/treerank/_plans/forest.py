@@ -229,7 +229,7 @@ def _kinds(
         splitter = clone(usual)
         if leaf is not None:
             splitter.set_params(min_samples_leaf=leaf)
-    exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
+    exact = check_splitter(splitter, forest, "RankingForest")._options(n_rows, n_features)
     if exact.pruning:
         raise ValueError(
             "Got splitter=LeafRank(pruning='cv') in a RankingForest; expected pruning=None: a row "

@@ -96,7 +96,7 @@ def leafrank_of(model: Any) -> LeafRank | None:
                 "can keep monotone constraints."
             )
         return None
-    return check_splitter(splitter, "TreeRank")
+    return check_splitter(splitter, model, "TreeRank")
 
 
 def shrinkages_of(model: Any) -> NDArray[np.float64]:
@@ -120,11 +120,17 @@ def softens(model: Any) -> bool:
     return choice is True or (choice == "auto" and model.splitter is None and model.pruning == "cv")
 
 
-def check_splitter(splitter: Any, owner: str) -> LeafRank:
-    """Check that the splitter is a LeafRank without data parameters, which its owner sets."""
+def check_splitter(splitter: Any, model: Any, owner: str) -> LeafRank:
+    """Check that the splitter is a LeafRank without data parameters, which its owner sets.
+
+    A seed beside one of the owner is let be, and not used: scikit-learn's ensembles, such as
+    BaggingClassifier, seed an estimator and all estimators inside it.
+    """
     if not isinstance(splitter, LeafRank):
         raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
     for name in DATA_PARAMETERS:
+        if name == "random_state" and model.random_state is not None:
+            continue
         given = getattr(splitter, name)
         is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
         if given is not None and not is_default:

@@ -17,6 +17,7 @@ from treerank._input.parameters import (
     check_integer,
     check_max_features,
     check_number,
+    check_word,
     invalid_parameter,
 )
 from treerank._input.seed import seed_of
@@ -104,7 +105,7 @@ def shrinkages_of(model: Any) -> NDArray[np.float64]:
     if model.shrinkage is None:
         return np.array([np.nan])
     if isinstance(model.shrinkage, str):
-        check_choice("shrinkage", model.shrinkage, ["cv", None])
+        check_word("shrinkage", model.shrinkage, "cv", "a finite number >= 0 or None")
         return SHRINKAGES
     return np.array([check_number("shrinkage", model.shrinkage)])
 

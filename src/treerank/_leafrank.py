@@ -26,8 +26,8 @@ from treerank._input.validation import all_or_nothing, validate_training_data
 
 # Parameters of LeafRank on its own; as a splitter, it uses those of its TreeRank.
 DATA_PARAMETERS = (
-    "categorical_features", "categories", "missing", "monotonic_cst", "max_bins", "n_jobs",
-    "random_state",
+    "categorical_features", "categories", "missing", "monotonic_cst", "class_weight", "max_bins",
+    "n_jobs", "random_state",
 )  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def test_holm_adjusts_step_by_step():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"estimators": {}}, "expected each name once"),
+        ({"estimators": {}}, "Got no estimators; expected a dict"),
         ({"estimators": [("a", TreeRank()), ("a", TreeRank())]}, "expected each name once"),
         ({"estimators": [TreeRank()]}, "a dict"),
         ({"estimators": {"a": TreeRank}}, "a dict"),

@@ -218,7 +218,7 @@ def test_presets_draw_features_at_the_two_levels(name):
         ({"bootstrap": False, "oob_score": True, "shrinkage": 1.0}, "Got oob_score=True with"),
         ({"bootstrap": False}, "Got shrinkage='oob' with bootstrap=False"),
         ({"shrinkage": -1}, "Got shrinkage=-1; expected a finite number >= 0"),
-        ({"shrinkage": "cv"}, "Got shrinkage='cv'; expected one of 'oob', None"),
+        ({"shrinkage": "cv"}, "Got shrinkage='cv'; expected 'oob', a finite number >= 0 or None"),
         ({"aggregation": "vote"}, "Got aggregation='vote'; expected one of"),
         ({"random_cut_share": "half"}, "Got random_cut_share='half'; expected one of 'auto'"),
         ({"random_cut_share": 1.5}, "Got random_cut_share=1.5; expected a share from 0 to 1"),

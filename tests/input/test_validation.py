@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from treerank import LeafRank, TreeRank
+from treerank import LeafRank, RankingForest, TreeRank
 
 
 @pytest.fixture
@@ -242,3 +242,28 @@ def test_a_column_that_changed_its_kind_is_refused(loans):
         model.predict(x.assign(job=1.0))
     with pytest.raises(ValueError, match="'income' has String values; expected numbers"):
         model.predict(x.assign(income="high"))
+
+
+def test_a_misspelt_feature_is_named_beside_those_there_are(loans):
+    x, y = loans
+    wide = x.assign(**{f"x{k}": 0.0 for k in range(6)})
+    there = rf"expected names of features: '{x.columns[0]}', .*, … \({wide.shape[1]} in all\)"
+    with pytest.raises(ValueError, match=f"Got categorical_features with 'agee'; {there}"):
+        TreeRank(categorical_features=[x.columns[1], "agee"]).fit(wide, y)
+    with pytest.raises(ValueError, match=f"Got monotonic_cst for 'agee'; {there}"):
+        TreeRank(monotonic_cst={"agee": 1}).fit(wide, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (RankingForest(max_depth="deep"), "'auto', an integer >= 1 or None"),
+        (RankingForest(shrinkage="cv"), "'oob', a finite number >= 0 or None"),
+        (TreeRank(shrinkage="oob"), "'cv', a finite number >= 0 or None"),
+        (TreeRank(min_samples_leaf=0), r"an integer >= 1 or a share in \(0, 1\)"),
+    ],
+    ids=str,
+)
+def test_messages_name_every_kind_of_value_that_a_parameter_takes(model, expected, loans):
+    with pytest.raises(ValueError, match=f"; expected {expected}"):
+        model.fit(*loans)

@@ -151,3 +151,10 @@ def test_whole_numbers_too_large_for_counts_are_relative():
     weight = np.random.default_rng(0).integers(1_000, 5_000, len(y))
     model = TreeRank(pruning=None).fit(x, y, sample_weight=weight)
     assert np.isclose(model.partition_.counts.sum(), len(y))
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
+def test_a_weight_that_is_no_number_is_named_by_its_row(weight):
+    given = np.where(np.arange(20) == 7, weight, 1.0)
+    with pytest.raises(ValueError, match=rf"Got sample_weight\[7\]={weight}; expected finite"):
+        TreeRank().fit(np.arange(20)[:, None], np.arange(20) % 2, sample_weight=given)

@@ -1,5 +1,6 @@
 """Displays of attributions."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -101,3 +102,13 @@ def test_shap_explanations_hold_the_same_numbers(found):
     np.testing.assert_array_equal(made.values, found.values)
     np.testing.assert_allclose(made.base_values + made.values.sum(axis=1), found.scores)
     assert list(made.feature_names) == found.feature_names
+
+
+def test_names_of_many_levels_are_slanted_so_that_they_do_not_overlap(found):
+    data = found.data.copy()
+    data[:, 3] = [f"a long level {k % 9}" for k in range(len(data))]
+    many = replace(found, data=data)
+    for given, slanted in ((found, False), (many, True)):
+        display = AttributionDependenceDisplay.from_attributions(given, "level")
+        angles = {label.get_rotation() for label in display.ax_.get_xticklabels()}
+        assert angles == {45.0 if slanted else 0.0}

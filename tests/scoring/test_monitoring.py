@@ -240,3 +240,13 @@ def test_bad_input_is_named(rows, tree):
     three = TreeRank(max_depth=2).fit(x, np.arange(30) % 3)
     with pytest.raises(ValueError, match="of 3 classes; expected two"):
         monitor(three, (x, np.arange(30) % 3), (x,), np.zeros(30))
+
+
+def test_periods_that_are_days_are_named_without_a_time(rows, tree):
+    days = np.repeat(np.array(["2026-01-31", "2026-02-28"], "M8[ns]"), [100, len(MONTHS) - 100])
+    named = [p.name for p in monitor(tree, rows[1], rows[2], days).periods]
+    assert named == ["2026-01-31", "2026-02-28"]
+    hours = (days + np.timedelta64(1, "h")).astype("M8[s]")
+    assert monitor(tree, rows[1], rows[2], hours).periods[0].name == "2026-01-31T01:00:00"
+    months = days.astype("M8[M]")
+    assert monitor(tree, rows[1], rows[2], months).periods[0].name == "2026-01"

@@ -245,7 +245,7 @@ def test_grades_are_drawn_with_their_intervals():
     import matplotlib.pyplot as plt
 
     from treerank.plots import GradesDisplay
-    from treerank.scoring import Grades
+    from treerank.scoring import Grades, Scorecard
 
     X, y = sample(2000)
     grades = Grades(3).fit(X[:, 0], y)
@@ -253,4 +253,6 @@ def test_grades_are_drawn_with_their_intervals():
     heights = [patch.get_height() for patch in display.ax_.patches]
     assert heights == pytest.approx(grades.to_frame()["share_of_rows"].tolist())
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == grades.names_
+    with pytest.raises(TypeError, match="Got grades of type Scorecard; expected fitted Grades"):
+        GradesDisplay.from_grades(Scorecard(TreeRank()))
     plt.close("all")

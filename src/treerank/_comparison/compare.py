@@ -169,10 +169,12 @@ def _check_estimators(estimators: Any) -> dict[str, Any]:
     except (TypeError, ValueError):
         raise ValueError(f"Got estimators={estimators!r}; expected {expected}.") from None
     models = dict(named)
+    if not models:
+        raise ValueError(f"Got no estimators; expected {expected}.")
     for name, model in named:
         if not isinstance(name, str) or isinstance(model, type) or not hasattr(model, "fit"):
             raise ValueError(f"Got {name!r}: {model!r} among the estimators; expected {expected}.")
-    if len(models) < len(named) or not models:
+    if len(models) < len(named):
         raise ValueError(f"Got the names {[name for name, _ in named]}; expected each name once.")
     return models
 

@@ -17,7 +17,7 @@ from treerank._growth.device_rows import DeviceRows
 from treerank._growth.progress import progress_bar
 from treerank._input.focus import WHOLE, CoreFocus
 from treerank._input.option_types import MonotonicCst
-from treerank._input.parameters import invalid_parameter
+from treerank._input.parameters import invalid_parameter, listed
 from treerank._input.validation import TrainingData
 from treerank._input.weights import Weights
 from treerank._select.folds import Folds
@@ -195,7 +195,8 @@ def check_monotonic(
         unknown = [name for name in monotonic_cst if name not in names]
         if unknown:
             raise ValueError(
-                f"Got monotonic_cst for {unknown[0]!r}; expected names among {names[:6]}."
+                f"Got monotonic_cst for {unknown[0]!r}; expected names of features: "
+                f"{listed(names)}."
             )
         signs = np.array([monotonic_cst.get(name, 0) for name in names])
     else:

@@ -21,6 +21,12 @@ def invalid_parameter(name: str, value: object, expected: str) -> ValueError:
     return ValueError(f"Got {name}={value!r}; expected {expected}.")
 
 
+def listed(names: Sequence[Any]) -> str:
+    """Quote the first names, and say how many there are if not all are shown."""
+    shown = ", ".join(repr(str(name)) for name in names[:6])
+    return shown + (f", … ({len(names)} in all)" if len(names) > 6 else "")
+
+
 def is_whole(value: Any) -> bool:
     """Whether a parameter is an integer and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
@@ -54,15 +60,21 @@ def check_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     return value
 
 
+def check_word(name: str, value: str, word: str, otherwise: str) -> None:
+    """Check the one word that a parameter may be, where it may be something else than text."""
+    if value != word:
+        raise invalid_parameter(name, value, f"{word!r}, {otherwise}")
+
+
 def check_count_or_share(name: str, value: Any, total: int) -> int:
     """Convert a count or a proportion of `total` to a count of at least 1."""
     if isinstance(value, float | np.floating):
         if not 0 < float(value) < 1:
             raise invalid_parameter(name, value, "an integer >= 1 or a share in (0, 1)")
         return max(1, math.ceil(float(value) * total))
-    count = check_integer(name, value, 1)
-    assert count is not None
-    return count
+    if not is_whole(value) or value < 1:
+        raise invalid_parameter(name, value, "an integer >= 1 or a share in (0, 1)")
+    return min(int(value), LARGEST_INTEGER)
 
 
 def check_max_features(name: str, value: Any, n_features: int) -> int:

@@ -21,7 +21,7 @@ from treerank._input.device_arrays import check_finite, numbers_on_device, value
 from treerank._input.frames import few_rows
 from treerank._input.labels import check_labels
 from treerank._input.option_types import CategoricalFeatures
-from treerank._input.parameters import check_n_jobs
+from treerank._input.parameters import check_n_jobs, listed
 from treerank._input.readable import open_readable
 from treerank._input.text_arrays import open_text_array, text_array_column
 from treerank._input.types import LabelOrder, TableLike
@@ -266,8 +266,12 @@ def wanted_categories(
         if len(wanted) and not (wanted.min() >= 0 and wanted.max() < len(names)):
             raise error
         return set(wanted.tolist())
-    if not set(map(str, wanted)) <= set(names):
-        raise error
+    unknown = [str(name) for name in wanted if str(name) not in names]
+    if unknown:
+        raise ValueError(
+            f"Got categorical_features with {unknown[0]!r}; expected names of features: "
+            f"{listed(names)}."
+        )
     return {names.index(str(name)) for name in wanted}
 
 

@@ -254,7 +254,11 @@ def check_weight_block(
             f"sample_weight.shape == {weight.shape}, expected ({n_rows},): one weight per row."
         )
     if not np.isfinite(weight).all():
-        raise ValueError("Input sample_weight contains NaN or infinity; expected finite weights.")
+        row = int(np.argmin(np.isfinite(weight)))
+        raise ValueError(
+            f"Got sample_weight[{first_row + row}]={weight[row]:g}; expected finite weights "
+            "(Input sample_weight contains NaN or infinity). Leave such rows out, or weigh them 0."
+        )
     if (weight < 0).any():
         row = int(np.argmax(weight < 0))
         raise ValueError(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from treerank._input.option_types import Paths
+from treerank._input.parameters import listed
 from treerank._io.file_stamps import FileStamp, take_stamp
 
 # Size of a block whose values are doubles.
@@ -96,7 +97,7 @@ def open_parquet(path: Paths, needed: Sequence[str]) -> ParquetFiles:
         else:
             _compare(schema_of, schema, file, found)
     if schema is None:
-        raise ValueError(f"Got {_format(paths)} without any row; expected rows to learn from.")
+        raise ValueError(f"Got {listed(paths)} without any row; expected rows to learn from.")
     return ParquetFiles(stamps, schema, n_rows)
 
 
@@ -141,7 +142,7 @@ def _check_names(file: Path, names: list[str], needed: Sequence[str]) -> None:
     for name in needed:
         if name not in names:
             raise ValueError(
-                f"Got {str(file)!r} without the column {name!r}; it has {_format(names)}."
+                f"Got {str(file)!r} without the column {name!r}; it has {listed(names)}."
             )
 
 
@@ -196,8 +197,3 @@ def feature_names(
                 f"Got {name!r} both in columns and as {role}; expected other columns as features."
             )
     return names
-
-
-def _format(names: Sequence[Any]) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:6])
-    return shown + (f", … ({len(names)} in all)" if len(names) > 6 else "")

@@ -21,6 +21,7 @@ from treerank._input.parameters import (
     check_integer,
     check_max_features,
     check_number,
+    check_word,
     invalid_parameter,
 )
 from treerank._input.seed import seed_of
@@ -193,7 +194,7 @@ def _shrinkages(forest: Any, value: str, leaves_rows_out: bool) -> list[float]:
         return [0.0]
     if not isinstance(given, str):
         return [check_number("shrinkage", given)]
-    check_choice("shrinkage", given, ["oob", None])
+    check_word("shrinkage", given, "oob", "a finite number >= 0 or None")
     if value == "rank":
         return [0.0]
     if not leaves_rows_out:
@@ -229,7 +230,7 @@ def _kinds(
         splitter = clone(usual)
         if leaf is not None:
             splitter.set_params(min_samples_leaf=leaf)
-    exact = check_splitter(splitter, "RankingForest")._options(n_rows, n_features)
+    exact = check_splitter(splitter, forest, "RankingForest")._options(n_rows, n_features)
     if exact.pruning:
         raise ValueError(
             "Got splitter=LeafRank(pruning='cv') in a RankingForest; expected pruning=None: a row "
@@ -238,7 +239,7 @@ def _kinds(
     least = check_count_or_share("min_samples_leaf", 1 if leaf is None else leaf, n_rows)
     depth: Any = forest.max_depth
     if isinstance(depth, str):
-        check_choice("max_depth", depth, ["auto", None])
+        check_word("max_depth", depth, "auto", "an integer >= 1 or None")
         depth = 1 if exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path" else None
     checked = check_integer("max_depth", depth, 1, none=True)
     options = TreeRankOptions(
@@ -279,7 +280,7 @@ def _cell_options(forest: Any, data: TrainingSize, seed: int) -> TreeRankOptions
     """Return the limits of a tree whose cells are split in Python."""
     depth: Any = forest.max_depth
     if isinstance(depth, str):
-        check_choice("max_depth", depth, ["auto", None])
+        check_word("max_depth", depth, "auto", "an integer >= 1 or None")
         depth = SPLITTER_DEPTH
     checked = check_integer("max_depth", depth, 1, none=True)
     leaf = SPLITTER_LEAF if forest.min_samples_leaf is None else forest.min_samples_leaf

@@ -17,6 +17,7 @@ from treerank._input.parameters import (
     check_integer,
     check_max_features,
     check_number,
+    check_word,
     invalid_parameter,
 )
 from treerank._input.seed import seed_of
@@ -96,7 +97,7 @@ def leafrank_of(model: Any) -> LeafRank | None:
                 "can keep monotone constraints."
             )
         return None
-    return check_splitter(splitter, "TreeRank")
+    return check_splitter(splitter, model, "TreeRank")
 
 
 def shrinkages_of(model: Any) -> NDArray[np.float64]:
@@ -104,7 +105,7 @@ def shrinkages_of(model: Any) -> NDArray[np.float64]:
     if model.shrinkage is None:
         return np.array([np.nan])
     if isinstance(model.shrinkage, str):
-        check_choice("shrinkage", model.shrinkage, ["cv", None])
+        check_word("shrinkage", model.shrinkage, "cv", "a finite number >= 0 or None")
         return SHRINKAGES
     return np.array([check_number("shrinkage", model.shrinkage)])
 
@@ -120,11 +121,17 @@ def softens(model: Any) -> bool:
     return choice is True or (choice == "auto" and model.splitter is None and model.pruning == "cv")
 
 
-def check_splitter(splitter: Any, owner: str) -> LeafRank:
-    """Check that the splitter is a LeafRank without data parameters, which its owner sets."""
+def check_splitter(splitter: Any, model: Any, owner: str) -> LeafRank:
+    """Check that the splitter is a LeafRank without data parameters, which its owner sets.
+
+    A seed beside one of the owner is let be, and not used: scikit-learn's ensembles, such as
+    BaggingClassifier, seed an estimator and all estimators inside it.
+    """
     if not isinstance(splitter, LeafRank):
         raise ValueError(f"Got splitter={splitter!r}; expected None or a LeafRank.")
     for name in DATA_PARAMETERS:
+        if name == "random_state" and model.random_state is not None:
+            continue
         given = getattr(splitter, name)
         is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
         if given is not None and not is_default:

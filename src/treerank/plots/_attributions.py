@@ -13,7 +13,7 @@ from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.attributions import Attributions, attributions
 from treerank._reading.dependence import find_features
 from treerank._reading.usual_values import format_value
-from treerank.plots._axes import LITERAL, axes_for
+from treerank.plots._axes import LITERAL, axes_for, slant_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -323,7 +323,7 @@ class AttributionDependenceDisplay:
             bar.set_ticklabels(labels[::every], **LITERAL)
             bar.ax.set_ylabel(names[self.color_by], **LITERAL)
         if levels:
-            ax.set_xticks(np.arange(len(levels)), levels, **LITERAL)
+            ax.set_xticks(np.arange(len(levels)), levels, **LITERAL, **slant_of(levels))
         ax.set_xlabel(names[self.feature], **LITERAL)
         ax.set_ylabel("attribution to the score")
         return self

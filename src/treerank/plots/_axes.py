@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ def axes_for(ax: Axes, size: tuple[float, float], **layout: Any) -> Any:
     if ax is not None:
         return ax
     return require_pyplot().subplots(figsize=size, **layout)[1]
+
+
+def slant_of(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the options that slant the labels of an x axis, if they would overlap."""
+    crowded = sum(map(len, labels)) > 24
+    return {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
 
 
 def add_legend(ax: Axes, handles: list[Any], labels: list[str], **options: Any) -> Any:

@@ -80,6 +80,13 @@ class GradesDisplay:
         -------
         display
         """
+        from treerank.scoring import Grades  # noqa: PLC0415
+
+        if not isinstance(grades, Grades):
+            raise TypeError(
+                f"Got grades of type {type(grades).__name__}; expected fitted Grades, such as "
+                "grades_ of a Scorecard."
+            )
         return cls(grades.columns(s, y, sample_weight, level=level)).plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:

@@ -12,7 +12,7 @@ from treerank._input.categories import format_level
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.dependence import PartialDependence, partial_dependence
-from treerank.plots._axes import LITERAL, require_pyplot
+from treerank.plots._axes import LITERAL, require_pyplot, slant_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,6 +182,5 @@ def _name_axis(axis: Any, name: str, grid: NDArray[Any]) -> None:
     axis.set_label_text(name, **LITERAL)
     if grid.dtype == object:
         said = list(map(format_level, grid))
-        crowded = axis.axis_name == "x" and sum(map(len, said)) > 24
-        slant = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+        slant = slant_of(said) if axis.axis_name == "x" else {}
         axis.set_ticks(np.arange(len(grid)), said, **LITERAL, **slant)

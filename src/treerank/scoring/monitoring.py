@@ -290,7 +290,16 @@ def _read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp
         row = int(np.argmax(is_missing_value(values)))
         raise ValueError(f"Got no period in row {row}; expected one for each new row.")
     found, number = np.unique(values, return_inverse=True)
-    return [str(name) for name in found.tolist()], number.astype(np.intp)
+    return _period_names(found), number.astype(np.intp)
+
+
+def _period_names(periods: NDArray[Any]) -> list[str]:
+    """Write dates as ISO 8601, days without a time; other values as they are."""
+    if periods.dtype.kind != "M":
+        return [str(name) for name in periods.tolist()]
+    days = periods.astype("M8[D]")
+    has_time = np.datetime_data(periods.dtype)[0] not in ("Y", "M", "W", "D")
+    return [str(date) for date in (days if has_time and (days == periods).all() else periods)]
 
 
 def _tests(

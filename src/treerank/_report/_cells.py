@@ -23,7 +23,7 @@ from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree, format_splitter
 from treerank.metrics import wilson_interval
 from treerank.metrics._proportion import rows_per_weight
-from treerank.metrics._ties import class_weights
+from treerank.metrics._ties import auc_of_checked, class_weights
 
 # The slider omits subtrees with more strata than this, unless the model itself has more. If there
 # are more steps than this, it shows evenly spaced ones.
@@ -198,8 +198,10 @@ def _step(
 def _quality(scores: Floats, counts: Floats) -> float:
     """AUC or VUS of cells with these scores and class counts."""
     classes = np.arange(counts.shape[1])
-    of_count = np.tile(classes, len(counts))
-    return ranking_quality(of_count, np.repeat(scores, len(classes)), classes, counts.ravel())
+    of_count, of_cell = np.tile(classes, len(counts)), np.repeat(scores, len(classes))
+    if len(classes) == 2:
+        return auc_of_checked(of_cell, of_count, counts.ravel())
+    return ranking_quality(of_count, of_cell, classes, counts.ravel())
 
 
 def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,15 @@ def render(context: dict[str, Any], data: dict[str, Any]) -> str:
 
 def render_page(name: str, context: dict[str, Any]) -> str:
     """Fill in a template, with the stylesheet that all pages share."""
+    markup = require_jinja2().utils.markupsafe
+    style = _read("report.css")
+    shared = {"style": markup.Markup(style), "style_hash": _hash(style)}
+    return str(_environment().get_template(name).render(context | shared))
+
+
+@cache
+def _environment() -> Any:
+    """Keep compiled templates: compiling them takes longer than most pages do."""
     jinja2 = require_jinja2()
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read), autoescape=True, undefined=jinja2.StrictUndefined,
@@ -54,9 +64,7 @@ def render_page(name: str, context: dict[str, Any]) -> str:
         "area": area,
         "breakable": lambda text: breakable(str(text)),
     }
-    style = _read("report.css")
-    shared = {"style": jinja2.utils.markupsafe.Markup(style), "style_hash": _hash(style)}
-    return str(environment.get_template(name).render(context | shared))
+    return environment
 
 
 def breakable(text: str) -> Any:

@@ -44,6 +44,13 @@ def class_weights(
     return score[order[first]], group_weights(group, code[order], weight[order], n_classes)
 
 
+def auc_of_checked(score: NDArray[Any], code: IntArray, weight: FloatArray) -> float:
+    """Return the AUC of rows of two classes that have been checked, which would take far longer."""
+    _, (negative, positive) = class_weights(score, code, weight, 2)
+    below = np.cumsum(negative) - negative / 2
+    return float(positive @ below / positive.sum() / negative.sum())
+
+
 def cumulated_weights(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
     """Return the negative and the positive weight above each cut and the thresholds, best first.
 

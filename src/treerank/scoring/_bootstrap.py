@@ -20,7 +20,7 @@ from treerank._input.weights import weight_argument
 from treerank._select.scores import ranking_scores
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._calibration import slope_alone
-from treerank.metrics._ties import class_weights
+from treerank.metrics._ties import auc_of_checked
 
 Floats = NDArray[np.float64]
 REDRAWS = 1000
@@ -73,20 +73,13 @@ def measures(rows: Rows, said: Predictions, weight: Floats | None) -> Floats:
         return np.full(len(measure_names(rows, said.probability is not None)), np.nan)
     if n_classes > 2:
         return np.array([ordinal_vus_score(code, score, weight)])
-    auc = _auc(score, code, np.ones(len(code)) if weight is None else weight)
+    auc = auc_of_checked(score, code, np.ones(len(code)) if weight is None else weight)
     if said.probability is None:
         return np.array([auc])
     p = said.probability[kept]
     brier = np.average((p - code) ** 2, weights=weight)
     slope = slope_alone(code == 1, p, weight)
     return np.array([auc, brier, slope if np.isfinite(slope) else np.nan])
-
-
-def _auc(score: Floats, code: NDArray[np.intp], weight: Floats) -> float:
-    """Return the AUC of rows that have been checked."""
-    _, (negative, positive) = class_weights(score, code, weight, 2)
-    below = np.cumsum(negative) - negative / 2
-    return float(positive @ below / positive.sum() / negative.sum())
 
 
 def no_information(rows: Rows, said: Predictions) -> Floats:

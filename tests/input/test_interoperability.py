@@ -149,6 +149,7 @@ BAD_COLUMNS = {
     "beyond doubles": ([10**400] + [1] * (N - 1), "beyond the largest double"),
     "complex": (np.ones(N) * 1j, "has type complex128"),
     "periods": (pd.period_range("2020", periods=N, freq="D"), r"has type period\[D\]"),
+    "sparse": (pd.arrays.SparseArray([0.0] * N), r"has type Sparse.* Call \.sparse\.to_dense\(\)"),
 }
 
 

@@ -135,9 +135,9 @@ def check_hashable(name: str, values: list[Any]) -> None:
 
 def raise_unsupported_type(name: str, series: nw.Series[Any]) -> None:
     """Raise the error for dates and other unsupported dtypes."""
-    raise ValueError(
-        f"Column {name!r} has type {_type_name(series)}; expected {SUPPORTED}. {DATE_REMEDY}"
-    )
+    kind = _type_name(series)
+    remedy = "Call .sparse.to_dense() on it." if kind.startswith("Sparse") else DATE_REMEDY
+    raise ValueError(f"Column {name!r} has type {kind}; expected {SUPPORTED}. {remedy}")
 
 
 def _type_name(series: nw.Series[Any]) -> str:

@@ -27,8 +27,9 @@ $(eval $(call install,bench))
 $(eval $(call install,docs))
 # Who works on the code sees every warning; `make WERROR=OFF` for a compiler that has new ones. The
 # core is built before other packages are installed, so that the sanitizers' core is built beside
-# that; and what builds it stays where it is, so that after a change only the files concerned are
-# compiled again. Ninja asks for the jobs of a make that is not its parent: it is told of none.
+# that; and what builds it stays where it is, so that after a change only the files concerned, and
+# those compiled together with them, are compiled again. Ninja asks for the jobs of a make that is
+# not its parent: it is told of none.
 WERROR ?= ON
 define_cmake = --config-settings=cmake.define.TREERANK_$(1)
 $(VENV)/.dev-installed: $(VENV)/.core-installed

@@ -91,6 +91,24 @@ def measure_all(
     return {name: of for name, of in zip(names, found, strict=True) if of is not None}
 
 
+def measure_kinds(measure: Callable[[str, int], T | None], quick: bool) -> dict[str, dict[str, T]]:
+    """Measure noisy tables and tables with many levels, by size; `quick`: a few of the smallest."""
+    kinds = {"noisy tables": NAMES, "many levels": list(MANY_LEVELS)}
+    return {
+        f"{kind}, {size:,} rows": measure_all(measure, names[: 8 if quick else None], size)
+        for kind, names in kinds.items()
+        for size in (SIZES[:1] if quick else SIZES)
+    }
+
+
+def sections(results: dict[str, dict[str, T]], table_of: Callable[[dict[str, T]], str]) -> str:
+    """A section of the page for each kind and size."""
+    return "\n\n".join(
+        f"## {title[0].upper()}{title[1:]}\n\n{len(found)} tables.\n\n{table_of(found)}"
+        for title, found in results.items()
+    )
+
+
 def gains(found: dict[str, Found], n_bags: int) -> list[float]:
     """AUC above that of one model, table by table."""
     return [of[n_bags]["auc"] - of[1]["auc"] for of in found.values()]
@@ -153,20 +171,11 @@ that the gains on the latter are slightly too good.
 def run(quick: bool) -> None:
     """Measure, print, and unless `quick` write the page."""
     facts = machine()
-    kinds = {"noisy tables": NAMES, "many levels": list(MANY_LEVELS)}
-    results = {
-        f"{kind}, {size:,} rows": measure_all(measure, names[: 8 if quick else None], size)
-        for kind, names in kinds.items()
-        for size in (SIZES[:1] if quick else SIZES)
-    }
-    parts = "\n\n".join(
-        f"## {title[0].upper()}{title[1:]}\n\n{len(found)} tables.\n\n{table_of(found)}"
-        for title, found in results.items()
-    )
+    results = measure_kinds(measure, quick)
     figures = judge(results)
     page = PAGE.format(
-        usual=USUAL, test=LARGEST_TEST, figures=figure_table(figures), parts=parts,
-        machine=describe(facts, "python -m benchmarks bags"),
+        usual=USUAL, test=LARGEST_TEST, figures=figure_table(figures),
+        parts=sections(results, table_of), machine=describe(facts, "python -m benchmarks bags"),
     )  # fmt: skip
     print(page)
     if not quick:

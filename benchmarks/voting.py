@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.bags import LARGEST_TEST, SIZES, divide, load, measure_all
+from benchmarks.bags import LARGEST_TEST, divide, load, measure_kinds, sections
 from benchmarks.common import (
     Figure,
     describe,
@@ -19,8 +19,6 @@ from benchmarks.common import (
     publish,
     remember,
 )
-from benchmarks.many_levels_sets import SETS as MANY_LEVELS
-from benchmarks.noisy_sets import NAMES
 from treerank import BoostedTreeRank, RankingForest
 
 FOREST, BOOSTING, BOTH = "`RankingForest`", "`BoostedTreeRank`", "both, soft voting"
@@ -120,19 +118,10 @@ one thread; ± is the standard error over the tables.
 def run(quick: bool) -> None:
     """Measure, print, and unless `quick` write the page."""
     facts = machine()
-    kinds = {"noisy tables": NAMES, "many levels": list(MANY_LEVELS)}
-    results = {
-        f"{kind}, {size:,} rows": measure_all(measure, names[: 8 if quick else None], size)
-        for kind, names in kinds.items()
-        for size in (SIZES[:1] if quick else SIZES)
-    }
-    parts = "\n\n".join(
-        f"## {title[0].upper()}{title[1:]}\n\n{len(found)} tables.\n\n{table_of(found)}"
-        for title, found in results.items()
-    )
+    results = measure_kinds(measure, quick)
     figures = judge(results)
     page = PAGE.format(
-        test=LARGEST_TEST, figures=figure_table(figures), parts=parts,
+        test=LARGEST_TEST, figures=figure_table(figures), parts=sections(results, table_of),
         machine=describe(facts, "python -m benchmarks voting"),
     )  # fmt: skip
     print(page)

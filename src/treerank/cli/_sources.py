@@ -268,8 +268,12 @@ class Source:
         if not self.is_parquet and any(isinstance(t, Copied) for t in types.values()):
             convert.nulls = pa.array(self._nulls)
         done = 0
-        raw = self._parquet_blocks if self.is_parquet else self._text_blocks
-        for block in raw(convert.read, text_can_be_null=convert.nulls is None):
+        blocks = (
+            self._parquet_blocks(convert.read)
+            if self.is_parquet
+            else self._text_blocks(convert.read, text_can_be_null=convert.nulls is None)
+        )
+        for block in blocks:
             yield convert(block, done)
             done += block.num_rows
 
@@ -301,7 +305,7 @@ class Source:
         with self._unpacking():
             return next(reader, None)
 
-    def _parquet_blocks(self, types: dict[str, Any], **_: bool) -> Iterable[Any]:
+    def _parquet_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         done = 0
         for batch in self._parquet().iter_batches(batch_size=1 << 16, columns=list(types)):
             columns = []

@@ -57,7 +57,9 @@ void ProgressMonitor::check() {
 }
 
 ThreadPool::ThreadPool(std::size_t n_threads, ProgressMonitor* monitor, std::size_t most_guests)
-    : monitor_(monitor), shares_(std::max<std::size_t>(1, n_threads) + most_guests) {
+    : monitor_(monitor),
+      shares_(std::max<std::size_t>(1, n_threads) + most_guests),
+      seats_(shares_.size()) {
     try {
         for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
@@ -109,21 +111,25 @@ void ThreadPool::wait_for_call(std::uint64_t seen) {
 }
 
 void ThreadPool::work(std::size_t thread) {
+    std::atomic<bool>& taken = seats_[thread].taken;
     for (std::uint64_t seen = 0;;) {
         wait_for_call(seen);
         if (closing_) return;
-        std::uint64_t state = state_.load();
-        const bool joins = (state & kOpen) != 0;
-        if (joins) state = state_.fetch_add(1);
-        seen = state >> kRoundShift;
-        if (!joins) continue;
-        if ((state & kOpen) != 0) drain(thread);  // else the call has closed in the meantime
-        state_.fetch_sub(1);
-        if (caller_sleeps_.load() && idle()) {
+        seen = call_.load();
+        if ((seen & kOpen) == 0) continue;
+        taken = true;
+        if (call_.load() == seen) drain(thread);  // else the call has closed in the meantime
+        taken = false;
+        if (caller_sleeps_.load()) {
             std::lock_guard lock(mutex_);  // the caller is asleep, or has not tested idle() yet
             done_.notify_one();
         }
     }
+}
+
+bool ThreadPool::idle() const {
+    return std::none_of(seats_.begin(), seats_.end(),
+                        [](const Seat& seat) { return seat.taken.load(); });
 }
 
 void ThreadPool::wait_until_idle() {
@@ -152,13 +158,13 @@ void ThreadPool::run(std::size_t n, const std::function<void(std::size_t)>& job,
         shares_[k].end = in_ranges ? (k + 1) * n / n_shares_ : n;
     }
     error_ = nullptr;
-    state_.fetch_add((std::uint64_t{1} << kRoundShift) | kOpen);
+    call_ = call_ + 1;
     if (n_asleep_.load() > 0) {
         std::lock_guard lock(mutex_);
         wake_.notify_all();
     }
     drain(0);
-    state_.fetch_and(~kOpen);
+    call_ = call_ + 1;
     wait_until_idle();
     if (error_) std::rethrow_exception(error_);
 }
@@ -172,7 +178,7 @@ class Teams {
 
     template <class Job>
     void lead(std::size_t i, const Job& job) {
-        ThreadPool team(1, pool_.monitor(), pool_.size() - 1);
+        ThreadPool team(1, pool_.monitor(), pool_.most() - 1);
         const Entry entry(*this, team);
         job(i, &team);
     }

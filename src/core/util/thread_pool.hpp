@@ -94,16 +94,18 @@ class ThreadPool {
         std::atomic<std::size_t> next{0};
         std::size_t end = 0;
     };
+    // Whether a thread works on a call, likewise in a line of its own.
+    struct alignas(kLineBytes) Seat {
+        std::atomic<bool> taken{false};
+    };
 
     void run(std::size_t n, const std::function<void(std::size_t)>& job, bool in_ranges);
     void work(std::size_t thread);
     void drain(std::size_t thread);
     void wait_for_call(std::uint64_t seen);
     void wait_until_idle();
-    bool called(std::uint64_t seen) const {
-        return closing_.load() || state_.load() >> kRoundShift != seen;
-    }
-    bool idle() const { return (state_.load() & (kOpen - 1)) == 0; }
+    bool called(std::uint64_t seen) const { return closing_.load() || call_.load() != seen; }
+    bool idle() const;
 
     ProgressMonitor* monitor_;
     std::mutex mutex_;
@@ -114,11 +116,12 @@ class ThreadPool {
     std::size_t n_shares_ = 0, step_ = 1;  // shares in use, and the step from job to job
     std::atomic<std::size_t> n_guests_{0};
     std::atomic<std::size_t> next_guest_{0};
-    // Packs the number of the call (upper bits), whether threads may still join it (kOpen), and the
-    // number of worker threads on it (lower bits).
-    static constexpr int kRoundShift = 17;
-    static constexpr std::uint64_t kOpen = std::uint64_t{1} << 16;
-    alignas(kLineBytes) std::atomic<std::uint64_t> state_{0};
+    std::vector<Seat> seats_;  // by thread
+    // Twice the number of the call, plus 1 (kOpen) as long as threads may join it. A thread takes
+    // its seat before it looks at this for the last time, and the caller closes the call before it
+    // looks at the seats, so that it waits for every thread that has joined.
+    static constexpr std::uint64_t kOpen = 1;
+    alignas(kLineBytes) std::atomic<std::uint64_t> call_{0};
     std::atomic<bool> closing_{false};
     // Whether anyone has to be woken. A thread says that it sleeps before it looks at the state for
     // the last time, and the state is changed before this is read, so that no call goes unnoticed.

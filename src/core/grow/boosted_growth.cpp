@@ -10,6 +10,8 @@ namespace treerank {
 
 namespace {
 
+constexpr std::int32_t kUnknown = -1;  // a cell that does not exist yet
+
 std::int64_t buffer_of(const BoostedCell& cell, const InnerNode& node) {
     return node.depth == 0 ? buffer_of_cell(cell.depth) : 2 + (node.depth - 1) % 2;
 }
@@ -133,19 +135,33 @@ bool BoostedGrowth::begin_best() {
     return false;
 }
 
-// Returns the best cell and the ones that follow, as far as they will almost certainly be split
-// (cells that are not known yet may overtake them), or further if many threads would be idle
-// otherwise.
+// Returns the best cell and others that will probably be split as well. To find them, the remaining
+// splits are played through as if each gave two halves with a fixed share of the gain. Halving a
+// cell that is not split in the end costs time, but does not change the tree.
 std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
-    const auto n_left = static_cast<std::size_t>(growing_.options.max_leaf_nodes - n_strata_);
-    std::vector<Open> found{waiting_.front()};
-    for (const std::vector<Open>* cells : {&waiting_, &ready_})
-        for (const Open& cell : *cells)
-            if (cells_[cell.at.cell].left < 0 && cell.at.cell != found[0].at.cell)
-                found.push_back(cell);
-    std::sort(found.begin() + 1, found.end(), [](const Open& a, const Open& b) { return b < a; });
-    const std::size_t likely = std::max(n_left / 2, most_ahead_ / 4);
-    found.resize(std::min({found.size(), most_ahead_, n_left, std::max<std::size_t>(likely, 1)}));
+    constexpr double kGainOfHalf = 0.6;  // rather high: fewer cells are halved in vain
+    std::vector<Open> found, open = waiting_;
+    const auto push = [&](const Open& cell) {
+        open.push_back(cell);
+        std::push_heap(open.begin(), open.end());
+    };
+    for (std::int32_t n = n_strata_; n < growing_.options.max_leaf_nodes; ++n) {
+        if (open.empty() || found.size() == most_ahead_) break;
+        std::pop_heap(open.begin(), open.end());
+        Open best = open.back();
+        open.pop_back();
+        const bool is_known = best.at.cell != kUnknown;
+        if (is_known && cells_[best.at.cell].left >= 0) {
+            for (const Open& cell : ready_)
+                if (is_half(cell, best.at.cell)) push(cell);
+            continue;
+        }
+        if (is_known) found.push_back(best);
+        best.at.cell = kUnknown;
+        best.gain *= kGainOfHalf;
+        push(best);
+        push(best);
+    }
     return found;
 }
 
@@ -154,16 +170,13 @@ void BoostedGrowth::keep_halves(std::int32_t cell) {
     std::pop_heap(waiting_.begin(), waiting_.end());
     waiting_.pop_back();
     ++n_strata_;
-    const auto is_below = [&](const Open& open) {
-        return open.at.cell == cells_[cell].left || open.at.cell == cells_[cell].right;
-    };
     for (Open open : ready_) {
-        if (!is_below(open)) continue;
+        if (!is_half(open, cell)) continue;
         open.turn = 2 * n_strata_ + (open.at.cell == cells_[cell].right ? 1 : 0);
         waiting_.push_back(open);
         std::push_heap(waiting_.begin(), waiting_.end());
     }
-    std::erase_if(ready_, is_below);
+    std::erase_if(ready_, [&](const Open& open) { return is_half(open, cell); });
 }
 
 // Cells that still wait are not split, including those that were halved ahead of their turn.

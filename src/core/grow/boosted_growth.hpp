@@ -142,6 +142,9 @@ class BoostedGrowth {
     bool begin(Work work);
     bool begin_best();
     std::vector<Open> best_waiting() const;
+    bool is_half(const Open& open, std::int32_t cell) const {
+        return open.at.cell == cells_[cell].left || open.at.cell == cells_[cell].right;
+    }
     void keep_halves(std::int32_t cell);
     void finish_waiting();
     bool ask_partitions(const Work& work);

@@ -103,6 +103,7 @@ class RowsInMemory : public BoostingRounds {
     GradientSum count_root() {
         GradientSum* histogram = histogram_of(0);
         counter_.count({{rows_.data(), n_rows_, histogram}}, pool_for(n_rows_, kCountForTeam));
+        counter_.complete(0, chosen_[0]);
         return total_of(histogram + counter_.offset(chosen_[0]),
                         table_.features.n_codes[chosen_[0]]);
     }
@@ -145,7 +146,7 @@ class RowsInMemory : public BoostingRounds {
                             histogram_of(wanted.whole), histogram_of(wanted.rest)});
             n += n_counted;
         }
-        counter_.count(jobs, pool_for(n, kCountForTeam));
+        if (!jobs.empty()) counter_.count(std::move(jobs), pool_for(n, kCountForTeam));
     }
 
     // The variance of the rows' gradients about the node's mean, by which levels of categories are
@@ -161,6 +162,25 @@ class RowsInMemory : public BoostingRounds {
         return growth_.row_variance(node, squares);
     }
 
+    // Returns the open nodes by the job that counted their histograms; nodes whose histograms were
+    // complete before come last, one by one.
+    std::vector<std::vector<std::size_t>> nodes_by_job() {
+        const std::vector<HistogramJob>& jobs = counter_.jobs();
+        std::vector<std::vector<std::size_t>> nodes(jobs.size());
+        for (std::size_t i = 0; i < growth_.nodes().size(); ++i) {
+            const GradientSum* histogram = histogram_of(growth_.nodes()[i].histogram);
+            const auto job = std::find_if(jobs.begin(), jobs.end(), [&](const HistogramJob& one) {
+                return one.histogram == histogram || one.rest == histogram;
+            });
+            if (job != jobs.end())
+                nodes[job - jobs.begin()].push_back(i);
+            else
+                nodes.push_back({i});
+        }
+        return nodes;
+    }
+
+    // Completes the histograms that have just been counted and searches all open nodes.
     std::vector<NewtonCut> find_cuts() {
         const std::vector<BoostedOpenNode>& open = growth_.nodes();
         std::vector<NewtonSearch> searches;
@@ -169,21 +189,35 @@ class RowsInMemory : public BoostingRounds {
             searches.push_back(growth_.search(node, row_variance(node)));
             histograms.push_back(histogram_of(node.histogram));
         }
-        const std::size_t p = chosen_.size(), n = open.size() * p;
-        std::vector<NewtonCut> cuts(n), best;
+        const std::vector<std::vector<std::size_t>> groups = nodes_by_job();
+        const std::size_t p = chosen_.size(), n = groups.size() * p;
+        std::vector<NewtonCut> cuts(open.size() * p), best;
+        // Features [first, last) of the nodes of a group.
+        const auto search = [&](std::size_t group, std::size_t first, std::size_t last) {
+            for (std::size_t f = first; f < last && group < counter_.jobs().size(); ++f)
+                counter_.complete(group, chosen_[f]);
+            for (const std::size_t node : groups[group]) {
+                double to_beat = 0;
+                for (std::size_t f = first; f < last; ++f) {
+                    const GradientSum* sums = histograms[node] + counter_.offset(chosen_[f]);
+                    NewtonCut& cut = cuts[node * p + f];
+                    cut = searches[node].best(sums, table_.features, chosen_[f], to_beat);
+                    to_beat = std::max(to_beat, cut.gain);
+                }
+            }
+        };
         // For a single node, two threads would hardly save the time it takes to wake the second.
         const bool pays = open.size() * counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         const std::size_t n_tasks = pays ? std::min(n, kTasksPerThread * pool_->size()) : 1;
         run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
-            double to_beat = 0;
-            for (std::size_t i = task * n / n_tasks; i < (task + 1) * n / n_tasks; ++i) {
-                const std::int32_t feature = chosen_[i % p];
-                if (i % p == 0) to_beat = 0;  // the next node
-                cuts[i] = searches[i / p].best(histograms[i / p] + counter_.offset(feature),
-                                               table_.features, feature, to_beat);
-                to_beat = std::max(to_beat, cuts[i].gain);
+            const std::size_t last = (task + 1) * n / n_tasks;
+            for (std::size_t i = task * n / n_tasks; i < last;) {
+                const std::size_t group = i / p, end = std::min(last, (group + 1) * p);
+                search(group, i - group * p, end - group * p);
+                i = end;
             }
         });
+        counter_.finish();
         for (std::size_t i = 0; i < open.size(); ++i)
             best.push_back(best_of(cuts.data() + i * p, chosen_));
         return best;

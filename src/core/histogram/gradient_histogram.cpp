@@ -20,7 +20,6 @@ constexpr std::size_t kRowsPerTask = 8192;
 constexpr std::size_t kRowsPerPart = 16384;
 constexpr std::size_t kCodesPerPart = 8192;  // the fewest that are worth a part of their own
 constexpr std::size_t kPartsPerThread = 2;
-constexpr std::size_t kBinsPerTask = 256;
 
 struct Division {
     std::size_t n_groups, n_blocks;  // of features; of rows
@@ -171,96 +170,81 @@ void GradientCounter<Code, Rows>::sum_rows(const Row* rows, std::size_t n, const
 // One thread counts job after job. With several threads, rows are distributed as long as each part
 // has enough of them to be worth a histogram; below that, features are distributed as well.
 template <class Code, class Rows>
-auto GradientCounter<Code, Rows>::parts_of(const std::vector<HistogramJob>& jobs,
-                                           std::size_t n_threads) -> std::vector<Part> {
+void GradientCounter<Code, Rows>::divide_jobs(std::size_t n_threads) {
     std::size_t total = 0;
-    for (const HistogramJob& job : jobs) total += job.n;
+    for (const HistogramJob& job : jobs_) total += job.n;
     const std::size_t p = chosen_.size(), n_parts = n_threads > 1 ? n_threads * kPartsPerThread : 1;
-    std::vector<Part> parts;
-    for (std::size_t j = 0; j < jobs.size(); ++j) {
-        const std::size_t n = jobs[j].n;
+    parts_.clear();
+    first_part_.assign(1, 0);
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+        const std::size_t n = jobs_[j].n;
         const auto [n_groups, n_blocks] =
             divide(n, p, total > 0 ? (n * n_parts + total / 2) / total : 1);
         for (std::size_t b = 0; b < n_blocks; ++b) {
             const std::size_t first = b * n / n_blocks, last = (b + 1) * n / n_blocks;
             for (std::size_t g = 0; g < n_groups; ++g)
-                parts.push_back({j, first, last - first,
-                                 group_of(g * p / n_groups, (g + 1) * p / n_groups), b == 0,
-                                 n_blocks == 1});
+                parts_.push_back({j, first, last - first,
+                                  group_of(g * p / n_groups, (g + 1) * p / n_groups),
+                                  n_blocks == 1});
         }
+        first_part_.push_back(parts_.size());
     }
-    if (bins_.size() < parts.size()) bins_.resize(parts.size());
-    if (sums_.size() < parts.size()) sums_.resize(parts.size());
-    return parts;
+    if (bins_.size() < parts_.size()) bins_.resize(parts_.size());
+    if (sums_.size() < parts_.size()) sums_.resize(parts_.size());
 }
 
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::count(const std::vector<HistogramJob>& jobs, ThreadPool* pool) {
-    const std::vector<Part> parts = parts_of(jobs, pool != nullptr ? pool->size() : 1);
-    std::vector<std::size_t> order(parts.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+void GradientCounter<Code, Rows>::count(std::vector<HistogramJob> jobs, ThreadPool* pool) {
+    jobs_ = std::move(jobs);
+    divide_jobs(pool != nullptr ? pool->size() : 1);
+    if (jobs_.size() == 1)
+        return run_with_affinity(pool, parts_.size(), [&](std::size_t i) { count_part(i); });
     // Start with the largest parts, so that no thread is left with a large one at the end.
-    if (jobs.size() > 1 && pool != nullptr)
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-            return parts[a].work() > parts[b].work();
-        });
-    const auto count_one = [&](std::size_t at) {
-        const Part& part = parts[order[at]];
-        count_part(jobs[part.job], part, order[at]);
-    };
-    if (jobs.size() > 1)
-        run_in(pool, parts.size(), count_one);
-    else
-        run_with_affinity(pool, parts.size(), count_one);
-    add_parts(jobs, parts, pool);
+    std::vector<std::size_t> order(parts_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return parts_[a].work() > parts_[b].work();
+    });
+    run_in(pool, parts_.size(), [&](std::size_t i) { count_part(order[i]); });
 }
 
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::count_part(const HistogramJob& job, const Part& part,
-                                             std::size_t number) {
+void GradientCounter<Code, Rows>::count_part(std::size_t number) {
+    const Part& part = parts_[number];
     const Group& group = part.group;
-    const Row* rows = job.rows + part.first;
+    const Row* rows = jobs_[part.job].rows + part.first;
+    if (part.is_whole) return sum_rows(rows, part.n, group, jobs_[part.job].histogram + group.bin);
     if (part.keeps_bins()) {
         if (bins_[number].size() < group.n_bins) bins_[number].resize(group.n_bins);
         return fill_bins(rows, part.n, part.n, group, bins_[number].data());
-    }
-    if (part.is_whole) {
-        sum_rows(rows, part.n, group, job.histogram + group.bin);
-        return job.subtract(group.bin, group.bin + group.n_bins);
     }
     if (sums_[number].size() < group.n_bins) sums_[number].resize(group.n_bins);
     sum_rows(rows, part.n, group, sums_[number].data());
 }
 
-// Sums the partial histograms of the jobs whose rows were distributed.
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::add_parts(const std::vector<HistogramJob>& jobs,
-                                            const std::vector<Part>& parts, ThreadPool* pool) {
-    struct Bins {
-        std::size_t part, first, last;  // `part` is the first part with these bins
-    };
-    std::vector<Bins> tasks;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        const Group& group = parts[i].group;
-        if (parts[i].is_whole || !parts[i].is_first) continue;
-        for (std::size_t first = 0; first < group.n_bins; first += kBinsPerTask)
-            tasks.push_back({i, first, std::min(group.n_bins, first + kBinsPerTask)});
+void GradientCounter<Code, Rows>::add_parts(std::size_t job, std::size_t first,
+                                            std::size_t last) const {
+    GradientSum* histogram = jobs_[job].histogram;
+    std::fill(histogram + first, histogram + last, GradientSum{});
+    for (std::size_t i = first_part_[job]; i < first_part_[job + 1]; ++i) {
+        const Group& group = parts_[i].group;
+        if (first < group.bin || first >= group.bin + group.n_bins) continue;
+        if (parts_[i].keeps_bins())
+            for (std::size_t b = first; b < last; ++b)
+                histogram[b] += Rows::sum(bins_[i][b - group.bin]);
+        else
+            for (std::size_t b = first; b < last; ++b) histogram[b] += sums_[i][b - group.bin];
     }
-    run_in(pool, tasks.size(), [&](std::size_t task) {
-        const auto [whole, first, last] = tasks[task];
-        const Group& group = parts[whole].group;
-        const HistogramJob& job = jobs[parts[whole].job];
-        GradientSum* histogram = job.histogram + group.bin;
-        std::fill(histogram + first, histogram + last, GradientSum{});
-        for (std::size_t i = whole; i < parts.size() && parts[i].job == parts[whole].job; ++i) {
-            if (parts[i].group.bin != group.bin) continue;
-            if (parts[i].keeps_bins())
-                for (std::size_t b = first; b < last; ++b) histogram[b] += Rows::sum(bins_[i][b]);
-            else
-                for (std::size_t b = first; b < last; ++b) histogram[b] += sums_[i][b];
-        }
-        job.subtract(group.bin + first, group.bin + last);
-    });
+}
+
+template <class Code, class Rows>
+void GradientCounter<Code, Rows>::complete(std::size_t job, std::int32_t feature) const {
+    const std::size_t first = offset_[feature];
+    const auto n = static_cast<std::size_t>(features_.n_codes[feature]);
+    if (!parts_[first_part_[job]].is_whole) add_parts(job, first, first + n);
+    const auto& [rows, n_rows, histogram, whole, rest] = jobs_[job];
+    if (rest != nullptr) subtract(rest + first, whole + first, histogram + first, n);
 }
 
 template class GradientCounter<std::uint8_t, UnitRows>;

@@ -131,12 +131,6 @@ struct HistogramJob {
     GradientSum* histogram;
     const GradientSum* whole = nullptr;  // the parent's histogram
     GradientSum* rest = nullptr;         // gets whole - histogram; null: not needed
-
-    // Computes bins [first, last) of `rest`, once they have been counted.
-    void subtract(std::size_t first, std::size_t last) const {
-        if (rest == nullptr) return;
-        treerank::subtract(rest + first, whole + first, histogram + first, last - first);
-    }
 };
 
 // Counts the histograms of a table's nodes, in buffers that are reused.
@@ -154,9 +148,16 @@ class GradientCounter {
     std::size_t offset(std::int32_t feature) const { return offset_[feature]; }
     std::size_t size() const { return size_; }
 
-    // Counts the histograms of all jobs. Sums are integers, so they depend neither on the pool,
-    // which may be null, nor on how the rows are distributed.
-    void count(const std::vector<HistogramJob>& jobs, ThreadPool* pool);
+    // Counts the rows of all jobs. Their histograms are then completed feature by feature, so that
+    // whoever searches a feature completes it first: threads need not wait for each other in
+    // between. Sums are integers, so they depend neither on the pool, which may be null, nor on how
+    // the rows are distributed.
+    void count(std::vector<HistogramJob> jobs, ThreadPool* pool);
+    // Computes the sums of one feature in the histograms of a job.
+    void complete(std::size_t job, std::int32_t feature) const;
+    // The jobs to be completed, and a note that all of them have been.
+    const std::vector<HistogramJob>& jobs() const { return jobs_; }
+    void finish() { jobs_.clear(); }
 
   private:
     using Bin = typename Rows::Bin;
@@ -168,7 +169,7 @@ class GradientCounter {
     struct Part {
         std::size_t job, first, n;
         Group group;
-        bool is_first, is_whole;  // has the first rows of the job; has all of them
+        bool is_whole;  // has all rows of the job
         std::size_t work() const { return n * group.n_features; }
         // Whether its bins are kept in a buffer of their own and converted when the parts are
         // summed.
@@ -177,10 +178,10 @@ class GradientCounter {
 
     // The features chosen_[first, last).
     Group group_of(std::size_t first, std::size_t last) const;
-    std::vector<Part> parts_of(const std::vector<HistogramJob>& jobs, std::size_t n_threads);
-    void count_part(const HistogramJob& job, const Part& part, std::size_t number);
-    void add_parts(const std::vector<HistogramJob>& jobs, const std::vector<Part>& parts,
-                   ThreadPool* pool);
+    void divide_jobs(std::size_t n_threads);
+    void count_part(std::size_t number);
+    // Adds up the parts of a job for bins [first, last) of its histogram.
+    void add_parts(std::size_t job, std::size_t first, std::size_t last) const;
     // Sums rows in thread-local bins.
     void sum_rows(const Row* rows, std::size_t n, const Group& group, GradientSum* sums) const;
     // Counts up to kBlock rows into bins; `n_ahead` as for count_block().
@@ -197,6 +198,9 @@ class GradientCounter {
     std::vector<std::int32_t> chosen_;
     std::vector<std::size_t> offset_;
     std::size_t size_ = 0;
+    std::vector<HistogramJob> jobs_;
+    std::vector<Part> parts_;                     // job by job
+    std::vector<std::size_t> first_part_;         // by job, and the number of all parts
     std::vector<std::vector<Bin>> bins_;          // by part: for up to kBlock rows
     std::vector<std::vector<GradientSum>> sums_;  // by part: for more rows
 };

@@ -46,6 +46,20 @@ std::vector<T> checked_numbers(const Vector<T>& numbers, std::size_t below, cons
     return to_vector(numbers);
 }
 
+// The same row by row.
+template <class T>
+std::vector<std::vector<T>> checked_rows(const Matrix<T>& numbers, std::size_t below,
+                                         const char* what) {
+    std::vector<std::vector<T>> rows;
+    const T* const end = numbers.data() + numbers.size();
+    for (const T* row = numbers.data(); row != end; row += numbers.shape(1)) {
+        rows.emplace_back(row, row + numbers.shape(1));
+        for (const T number : rows.back())
+            if (static_cast<std::size_t>(number) >= below) throw nb::value_error(what);
+    }
+    return rows;
+}
+
 // Keeps values (a vector or Unfilled) alive as long as an array that refers to them.
 template <class Values>
 std::pair<Values*, nb::capsule> keep_alive(Values&& values) {

@@ -1,5 +1,6 @@
 #include <nanobind/stl/optional.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,7 +14,6 @@ namespace treerank {
 
 namespace {
 
-using Derivatives = std::optional<Vector<double>>;
 using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
 // The rounds of a fit, with the arrays that they refer to.
@@ -36,28 +36,39 @@ class PyRounds {
         held->table.codes = code_matrix(codes);
         held->table.features = make_features(n_codes, categorical, monotonic);
         held->table.weights = data_of(weights);
-        held_ = held;
         {
             nb::gil_scoped_release release;
             pool_.emplace(n_jobs, &monitor_);
         }
         run([&] { rounds_ = make_rounds(held->table, *pool_); });
+        boost_ = [this, held](const LogisticFit& fit, const RoundDraws& draws,
+                              const BoostingOptions& options, BoostedForest& forest) {
+            return boost_logistic(*rounds_, held->table.codes, fit, draws, options, *pool_, forest);
+        };
     }
 
-    void set_logistic_gradients(const Vector<double>& scores, const Vector<std::uint8_t>& labels,
-                                int bits) {
-        if (scores.size() != n_rows_ || labels.size() != n_rows_ || !is_width(bits))
-            throw nb::value_error(
-                "set_logistic_gradients: arrays of different lengths, or too many bits");
-        run([&] { rounds_->set_logistic_gradients(scores.data(), labels.data(), bits, *pool_); });
+    nb::tuple boost(const Scores& scores, const Vector<std::uint8_t>& labels, int bits,
+                    double scale, const std::optional<nb::dict>& sampling, std::size_t first_round,
+                    const Matrix<std::int32_t>& chosen, const nb::dict& options) {
+        if (scores.size() != n_rows_ || labels.size() != n_rows_ || chosen.size() == 0 ||
+            !is_width(bits))
+            throw nb::value_error("boost: arrays of different lengths, or too many bits");
+        const LogisticFit fit{scores.data(), labels.data(), bits, scale};
+        const RoundDraws draws{sampling ? sampling_of(*sampling) : Sampling{}, first_round,
+                               checked_rows(chosen, n_features_, "boost: no such feature")};
+        if (draws.rows.n_draws > n_rows_) throw nb::value_error("boost: more draws than rows");
+        const BoostingOptions parsed = boosting_options(options);
+        BoostedForest forest;
+        bool goes_on = true;
+        run([&] { goes_on = boost_(fit, draws, parsed, forest); });
+        return nb::make_tuple(to_tuple(std::move(forest)), goes_on);
     }
 
-    nb::object grow(const Derivatives& first, const Derivatives& second, int bits, double scale,
-                    const std::optional<Vector<std::uint32_t>>& rows,
+    nb::object grow(const Vector<double>& first, const Vector<double>& second, int bits,
+                    double scale, const std::optional<Vector<std::uint32_t>>& rows,
                     const Vector<std::int32_t>& chosen, const nb::dict& options,
                     const std::optional<Scores>& scores) {
-        if (first.has_value() != second.has_value() || (first && first->size() != n_rows_) ||
-            (second && second->size() != n_rows_) || chosen.size() == 0 ||
+        if (first.size() != n_rows_ || second.size() != n_rows_ || chosen.size() == 0 ||
             (scores && scores->size() != n_rows_) || !is_width(bits))
             throw nb::value_error("grow: arrays of different lengths, or too many bits");
         std::vector<std::uint32_t> of_rows;
@@ -66,7 +77,7 @@ class PyRounds {
         BoostingOptions parsed = boosting_options(options);
         std::optional<BoostedTree> tree;
         run([&] {
-            if (first) rounds_->set_gradients(first->data(), second->data(), bits, *pool_);
+            rounds_->set_gradients(first.data(), second.data(), bits, *pool_);
             if (!rounds_->has_gradients()) return;
             parsed.gradient_unit = rounds_->units().gradient / scale;
             parsed.hessian_unit = rounds_->units().hessian / scale;
@@ -96,7 +107,10 @@ class PyRounds {
     // Shared by all rounds: starting threads takes as long as a small round.
     ProgressMonitor monitor_{reporter(nb::none())};
     std::optional<ThreadPool> pool_;
-    std::shared_ptr<void> held_;
+    // boost_logistic() for the type of the codes; keeps the table alive.
+    std::function<bool(const LogisticFit&, const RoundDraws&, const BoostingOptions&,
+                       BoostedForest&)>
+        boost_;
     std::unique_ptr<BoostingRounds> rounds_;
 };
 
@@ -115,17 +129,22 @@ void bind_boosting(nb::module_& m) {
     nb::class_<PyRounds> rounds(m, "BoostingRounds", "Trees grown one after another on gradients.");
     bind_for_codes<std::uint8_t>(rounds);
     bind_for_codes<std::uint16_t>(rounds);
-    rounds.def("set_logistic_gradients", &PyRounds::set_logistic_gradients,
-               nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("bits"),
-               "Sets the gradients of the logistic loss, rounded to `bits` bits. Scores are "
-               "log-odds; labels are 0 or 1.");
     rounds.def(
-        "grow", &PyRounds::grow, nb::arg("first").noconvert().none(),
-        nb::arg("second").noconvert().none(), nb::arg("bits"), nb::arg("scale"),
-        nb::arg("rows").noconvert().none(), nb::arg("chosen").noconvert(), nb::arg("options"),
-        nb::arg("scores").noconvert().none(),
+        "boost", &PyRounds::boost, nb::arg("scores").noconvert(), nb::arg("labels").noconvert(),
+        nb::arg("bits"), nb::arg("scale"), nb::arg("sampling").none(), nb::arg("first_round"),
+        nb::arg("chosen").noconvert(), nb::arg("options"),
+        "Grows a tree of the logistic loss for each row of `chosen` (rounds x features) and adds "
+        "it "
+        "to the scores, which are log-odds; labels are 0 or 1, and gradients are rounded to `bits` "
+        "bits. Rows are drawn by `sampling` (None: all). Returns the trees that have a split, as "
+        "the "
+        "arrays of a forest, and False if nothing is left to learn.");
+    rounds.def(
+        "grow", &PyRounds::grow, nb::arg("first").noconvert(), nb::arg("second").noconvert(),
+        nb::arg("bits"), nb::arg("scale"), nb::arg("rows").noconvert().none(),
+        nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("scores").noconvert().none(),
         "Grows a ranking tree on `rows` (None: all), using first and second derivatives rounded to "
-        "`bits` bits (None: the gradients set last); `scale` units of weight make one row. If "
+        "`bits` bits; `scale` units of weight make one row. If "
         "scores are given, adds the values of the tree to those of its rows. Returns None if all "
         "gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, "
         "category sets, importance, share that each slot sends left).");

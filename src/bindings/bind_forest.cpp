@@ -24,11 +24,6 @@ constexpr std::array kTreeValues{"path", "rank", "monotone"};
 constexpr std::int64_t kMaxCuts = std::int64_t{1} << 17;  // codes take 16 bits
 constexpr std::size_t kFewRows = 16;  // rows for which walking is faster than checking all slots
 
-Sampling sampling_of(const nb::dict& d) {
-    return {nb::cast<bool>(d["replace"]), nb::cast<std::size_t>(d["n_draws"]),
-            nb::cast<std::uint64_t>(d["seed"])};
-}
-
 ForestOptions forest_options(const nb::dict& d) {
     ForestOptions options;
     for (const auto& kind : nb::cast<nb::list>(d["kinds"]))
@@ -197,12 +192,12 @@ auto py_score(const Vector<std::int64_t>& starts, const Slots& slots, const Vect
     std::vector<double> sums(codes.shape(1));
     const ForestView view = unchecked_view(starts, slots, &step, nullptr, set_of, sets, &at_end);
     if (codes.shape(1) <= kFewRows) {
-        if (!score_checked(view, code_matrix(codes), sums.data())) raise_damaged();
+        if (!add_scores_checked(view, code_matrix(codes), sums.data())) raise_damaged();
         return to_numpy(std::move(sums));
     }
     run_released(n_jobs, [&](ThreadPool& pool) {
         check_slots(view, codes.shape(0), &pool);
-        score(view, code_matrix(codes), pool, sums.data());
+        add_scores(view, code_matrix(codes), pool, sums.data());
     });
     return to_numpy(std::move(sums));
 }

@@ -6,6 +6,7 @@
 
 #include "bindings/arrays.hpp"
 #include "core/grow/boosting.hpp"
+#include "core/tree/boosted_forest.hpp"
 
 namespace treerank {
 
@@ -30,6 +31,16 @@ inline nb::tuple to_tuple(BoostedTree&& tree) {
         to_records(std::move(tree.flat.slots)), to_numpy(std::move(tree.value)),
         to_numpy(std::move(tree.flat.target)), to_records(std::move(tree.flat.category_sets)),
         to_numpy(std::move(tree.importance)), to_numpy(std::move(tree.left_share)));
+}
+
+// (starts of the trees, slots, value of each slot, category set of each slot, category sets,
+// importance, share that each slot sends left)
+inline nb::tuple to_tuple(BoostedForest&& forest) {
+    return nb::make_tuple(to_numpy(std::move(forest.starts)), to_records(std::move(forest.slots)),
+                          to_numpy(std::move(forest.step)), to_numpy(std::move(forest.set_of)),
+                          to_records(std::move(forest.category_sets)),
+                          to_numpy(std::move(forest.importance)),
+                          to_numpy(std::move(forest.left_share)));
 }
 
 }  // namespace treerank

@@ -9,6 +9,7 @@
 
 #include "bindings/arrays.hpp"
 #include "core/data/row_view.hpp"
+#include "core/data/sampling.hpp"
 #include "core/data/types.hpp"
 #include "core/split/gain.hpp"
 #include "core/util/thread_pool.hpp"
@@ -36,6 +37,11 @@ inline Features make_features(const Vector<std::int32_t>& n_codes,
     features.code_mean.assign(code_values->data(), code_values->data() + n);
     features.code_upper.assign(code_values->data() + n, code_values->data() + 2 * n);
     return features;
+}
+
+inline Sampling sampling_of(const nb::dict& d) {
+    return {nb::cast<bool>(d["replace"]), nb::cast<std::size_t>(d["n_draws"]),
+            nb::cast<std::uint64_t>(d["seed"])};
 }
 
 // A table whose rows carry label bits.

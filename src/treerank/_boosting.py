@@ -13,12 +13,12 @@ from treerank._base import TreeEnsemble
 from treerank._binning.binning import Coded
 from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, BoostingRows, boosting_units
+from treerank._growth.boosting_bags import boost_bags
 from treerank._growth.boosting_choice import BoostingChoice, choose_trees
 from treerank._growth.boosting_fit import (
     Boosted,
     RowsToBoost,
     boost,
-    boost_bags,
     hold_out,
     trees_before,
 )

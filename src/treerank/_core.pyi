@@ -340,14 +340,14 @@ class BoostingRounds:
     @overload
     def __init__(self, codes: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', writable=False)], weights: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', writable=False)] | None, n_codes: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], categorical: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], monotonic: Annotated[NDArray[numpy.int8], dict(shape=(None,), order='C', writable=False)], n_jobs: int) -> None: ...
 
-    def set_logistic_gradients(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], bits: int) -> None:
+    def boost(self, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')], labels: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', writable=False)], bits: int, scale: float, sampling: dict | None, first_round: int, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', writable=False)], options: dict) -> tuple:
         """
-        Sets the gradients of the logistic loss, rounded to `bits` bits. Scores are log-odds; labels are 0 or 1.
+        Grows a tree of the logistic loss for each row of `chosen` (rounds x features) and adds it to the scores, which are log-odds; labels are 0 or 1, and gradients are rounded to `bits` bits. Rows are drawn by `sampling` (None: all). Returns the trees that have a split, as the arrays of a forest, and False if nothing is left to learn.
         """
 
-    def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)] | None, bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None) -> object:
+    def grow(self, first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', writable=False)], bits: int, scale: float, rows: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', writable=False)] | None, chosen: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', writable=False)], options: dict, scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C')] | None) -> object:
         """
-        Grows a ranking tree on `rows` (None: all), using first and second derivatives rounded to `bits` bits (None: the gradients set last); `scale` units of weight make one row. If scores are given, adds the values of the tree to those of its rows. Returns None if all gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
+        Grows a ranking tree on `rows` (None: all), using first and second derivatives rounded to `bits` bits; `scale` units of weight make one row. If scores are given, adds the values of the tree to those of its rows. Returns None if all gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, category sets, importance, share that each slot sends left).
         """
 
 class SummedBoosting:

@@ -88,8 +88,8 @@ void add_scores(Digest& digest, const CodedTable<Code>& coded, const Forest& for
     view.step = baked.data();
     view.weight = nullptr;
     view.at_end = at_end.data();
-    sums.resize(n);
-    score(view, coded.matrix(), pool, sums.data());
+    sums.assign(n, 0);
+    add_scores(view, coded.matrix(), pool, sums.data());
     digest.add(sums);
     score_each(view, coded.matrix(), pool, each.data());
     digest.add(each);

@@ -1,5 +1,7 @@
 """Bags of boosting: models on four fifths of the rows each, whose mean is the score."""
 
+import time
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -8,8 +10,10 @@ from samples import whole_numbers
 
 import treerank
 from treerank import BoostedTreeRank, _core
+from treerank._growth import boosting_bags
 from treerank._growth.boosting import ORDER_SEED
-from treerank._growth.boosting_fit import BAG_FOLDS, BAG_SEED
+from treerank._growth.boosting_bags import BAG_FOLDS, BAG_SEED
+from treerank._growth.boosting_fit import Boosted
 from treerank.inspection import attributions
 
 
@@ -46,6 +50,40 @@ def test_neither_the_order_of_the_rows_nor_threads_matter(loss):
     mixed = np.random.default_rng(1).permutation(len(y))
     other = BoostedTreeRank(5, n_bags=2, loss=loss, n_jobs=2).fit(X[mixed], y[mixed])
     np.testing.assert_array_equal(other.score_samples(X), model.score_samples(X))
+
+
+def test_bags_on_several_threads_are_those_of_one_with_categories_too():
+    X, y = whole_numbers(300)
+    X = pd.DataFrame(X, columns=list("abcd")).assign(
+        level=pd.Categorical((3 * X[:, 0] + 5 * y) % 11)
+    )
+    alone, shared = (BoostedTreeRank(40, n_bags=5, n_jobs=n).fit(X, y) for n in (1, 3))
+    assert len(shared._trees.category_sets) > 0
+    for name in ("starts", "slots", "step", "set_of", "category_sets", "importance", "left_share"):
+        one, other = getattr(alone._trees, name), getattr(shared._trees, name)
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_bag_that_fails_ends_the_fit_and_the_other_bags(monkeypatch, n_jobs):
+    grown = []
+
+    def boost(rows, validation, binning, plan, report):
+        if plan.seed == 1:
+            raise RuntimeError("a bag has failed")
+        for share in np.linspace(0, 1, 1000):
+            grown.append(plan.seed)
+            time.sleep(0.001)
+            report(share)
+        return Boosted(None, 0.0, None, np.empty(0))
+
+    monkeypatch.setattr(boosting_bags, "boost", boost)
+    X, y = whole_numbers(100)
+    model = BoostedTreeRank(5, n_bags=8, n_jobs=n_jobs, random_state=0)
+    with pytest.raises(RuntimeError, match="a bag has failed"):
+        model.fit(X, y)
+    assert not hasattr(model, "_trees")
+    assert len(grown) < 3000  # of 7000
 
 
 def test_weights_of_equal_rows_may_come_in_any_order():

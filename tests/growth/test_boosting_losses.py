@@ -110,35 +110,46 @@ def logistic_case(n, seed, spread):
     return codes, scores, labels
 
 
-def grow_rounds(codes, scores, labels, n_jobs, derive):
-    """Return what a few rounds of the core give, and the scores after them."""
+def new_rounds(codes, n_jobs):
     shape = np.full(20, 30, dtype=np.int32), np.zeros(20, np.uint8), np.zeros(20, np.int8)
-    rounds = _core.BoostingRounds(codes, None, *shape, n_jobs)
-    options = STUMP | {"max_depth": 3, "min_weight_leaf": 2, "learning_rate": 0.3}
-    scores, trees = scores.copy(), []
+    return _core.BoostingRounds(codes, None, *shape, n_jobs)
+
+
+TREE = STUMP | {"max_depth": 3, "min_weight_leaf": 2, "learning_rate": 0.3}
+FEATURES = np.arange(20, dtype=np.int32)
+
+
+def boost_in_core(codes, scores, labels, n_jobs):
+    """Return the trees of three rounds of the core, the scores after them, and if it goes on."""
+    scores, chosen = scores.copy(), np.tile(FEATURES, (3, 1))
+    rounds = new_rounds(codes, n_jobs)
+    trees, goes_on = rounds.boost(scores, labels, 20, 1.0, None, 0, chosen, TREE)
+    return trees, scores, goes_on
+
+
+def boost_by_definition(codes, scores, labels):
+    """Return slots and values of the trees of three rounds on derivatives of the definition."""
+    rounds, scores, slots, values = new_rounds(codes, 1), scores.copy(), [], []
     for _ in range(3):
-        derivatives = derive(rounds, scores, labels)
-        trees.append(
-            rounds.grow(*derivatives, 20, 1.0, None, np.arange(20, dtype=np.int32), options, scores)
-        )
-    return trees, scores
-
-
-def core_derives(rounds, scores, labels):
-    rounds.set_logistic_gradients(scores, labels, 20)
-    return None, None
+        derivatives = oracles.logistic_derivatives(scores, labels)
+        tree = rounds.grow(*derivatives, 20, 1.0, None, FEATURES, TREE, scores)
+        if tree is None:
+            break
+        if len(tree[0]) > 1:
+            slots.append(tree[0])
+            values.append(tree[1])
+    return slots, values, scores
 
 
 @pytest.mark.parametrize(("n", "spread"), [(1, 1.0), (300, 0.0), (5_003, 2.0), (9_000, 400.0)])
 def test_logistic_gradients_of_the_core_are_those_of_the_definition(n, spread):
     case = logistic_case(n, n, spread)
-    trees, scores = grow_rounds(*case, 1, core_derives)
-    slow, wanted = grow_rounds(*case, 1, lambda _, *rows: oracles.logistic_derivatives(*rows))
-    for tree, twin in zip(trees, slow, strict=True):
-        assert (tree is None) == (twin is None)
-        if tree is not None:
-            assert np.array_equal(tree[0], twin[0])
-            np.testing.assert_allclose(tree[1], twin[1], rtol=1e-6)
+    (starts, found_slots, found_values, *_), scores, _ = boost_in_core(*case, 1)
+    slots, values, wanted = boost_by_definition(*case)
+    assert np.array_equal(np.diff(starts), [len(tree) for tree in slots])
+    if slots:
+        assert np.array_equal(found_slots, np.concatenate(slots))
+        np.testing.assert_allclose(found_values, np.concatenate(values), rtol=1e-6)
     np.testing.assert_allclose(scores, wanted, rtol=1e-9, atol=1e-9)
 
 
@@ -146,11 +157,10 @@ def test_logistic_gradients_of_the_core_are_those_of_the_definition(n, spread):
 @given(n=st.integers(20_000, 60_000), seed=st.integers(0, 1000))
 def test_rounds_are_the_same_to_the_bit_for_any_number_of_threads(n, seed):
     case = logistic_case(n, seed, 1.5)
-    alone, scores = grow_rounds(*case, 1, core_derives)
+    alone, scores, _ = boost_in_core(*case, 1)
     for n_jobs in (2, 5):
-        shared, same_scores = grow_rounds(*case, n_jobs, core_derives)
-        for tree, twin in zip(alone, shared, strict=True):
-            assert all(np.array_equal(a, b) for a, b in zip(tree, twin, strict=True))
+        shared, same_scores, _ = boost_in_core(*case, n_jobs)
+        assert all(np.array_equal(a, b) for a, b in zip(alone, shared, strict=True))
         assert np.array_equal(scores, same_scores)
 
 
@@ -160,8 +170,8 @@ def test_logistic_gradients_of_rows_all_in_order_leave_nothing_to_learn(labels):
     shape = np.array([3], dtype=np.int32), np.zeros(1, np.uint8), np.zeros(1, np.int8)
     rounds = _core.BoostingRounds(codes, None, *shape, 1)
     scores = np.where(labels == 1, 1e4, -1e4)
-    chosen = np.zeros(1, dtype=np.int32)
-    rounds.set_logistic_gradients(scores, labels, 30)
-    grown = rounds.grow(None, None, 30, 1.0, None, chosen, STUMP, scores)
-    assert grown is None or len(grown[0]) == 1
+    chosen = np.zeros((2, 1), dtype=np.int32)
+    trees, goes_on = rounds.boost(scores, labels, 30, 1.0, None, 0, chosen, STUMP)
+    assert np.array_equal(trees[0], [0])
+    assert not goes_on
     assert np.array_equal(scores, np.where(labels == 1, 1e4, -1e4))

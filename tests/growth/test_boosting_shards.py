@@ -19,8 +19,9 @@ from treerank._binning.category_statistics import code_training_data  # noqa: E4
 from treerank._growth import boosting_choice  # noqa: E402
 from treerank._growth import boosting_shards as tasks  # noqa: E402
 from treerank._growth.boosting import BoostingRows, boosting_units  # noqa: E402
+from treerank._growth.boosting_bags import boost_bags  # noqa: E402
 from treerank._growth.boosting_choice import choose_trees  # noqa: E402
-from treerank._growth.boosting_fit import boost, boost_bags, hold_out  # noqa: E402
+from treerank._growth.boosting_fit import boost, hold_out  # noqa: E402
 from treerank._growth.exact_sums import ExactSums  # noqa: E402
 from treerank._input.validation import validate_training_data  # noqa: E402
 from treerank._input.weights import Weights  # noqa: E402

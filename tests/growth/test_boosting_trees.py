@@ -212,16 +212,20 @@ def test_core_refuses_arrays_that_do_not_fit():
     ]:
         with pytest.raises(ValueError, match="different lengths"):
             rounds.grow(first, ones, bits, 1.0, None, features, {}, scores)
-    with pytest.raises(ValueError, match="different lengths"):
-        rounds.grow(ones, None, 30, 1.0, None, chosen, {}, None)
-    for scores, labels, bits in [
-        (ones[:4], np.ones(5, np.uint8), 30),
-        (ones, np.ones(4, np.uint8), 30),
-        (ones, np.ones(5, np.uint8), 31),
+    labels, rounds_of = np.ones(5, np.uint8), chosen[np.newaxis]
+    for of_rows, of_labels, bits, features in [
+        (ones[:4].copy(), labels, 30, rounds_of),
+        (ones, labels[:4], 30, rounds_of),
+        (ones, labels, 31, rounds_of),
+        (ones, labels, 30, rounds_of[:0]),
     ]:
         with pytest.raises(ValueError, match="different lengths"):
-            rounds.set_logistic_gradients(scores, labels, bits)
-    assert rounds.grow(None, None, 30, 1.0, None, chosen, STUMP, None) is None  # none were set
+            rounds.boost(of_rows, of_labels, bits, 1.0, None, 0, features, {})
+    with pytest.raises(ValueError, match="no such feature"):
+        rounds.boost(ones, labels, 30, 1.0, None, 0, rounds_of + np.int32(1), {})
+    sampling = {"replace": False, "n_draws": 6, "seed": 0}
+    with pytest.raises(ValueError, match="more draws than rows"):
+        rounds.boost(ones, labels, 30, 1.0, sampling, 0, rounds_of, {})
     with pytest.raises(ValueError, match="no such row"):
         rounds.grow(ones, ones, 30, 1.0, rows + np.uint32(1), chosen, {}, None)
     with pytest.raises(ValueError, match="no such feature"):

@@ -80,13 +80,14 @@ bool is_sound(const ForestView& forest, std::size_t n_features, ThreadPool* pool
 void bake_shrinkage(const ForestView& forest, double lambda, float scale, ThreadPool& pool,
                     float* step, std::uint8_t* at_end);
 
-// Computes the sum over the trees for each row.
+// Adds the sum over the trees to `scores`, row by row.
 template <class Code>
-void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool, double* sums);
+void add_scores(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
+                double* scores);
 // The same for a forest that has not been validated; returns false if a row reaches an invalid
 // slot. For a few rows this is faster than validating every slot first.
 template <class Code>
-bool score_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* sums);
+bool add_scores_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* scores);
 // Computes the value of each row in each tree (trees x rows).
 template <class Code>
 void score_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,

@@ -133,17 +133,15 @@ void bake_shrinkage(const ForestView& forest, double lambda, float scale, Thread
 }
 
 template <class Code>
-void score(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
-           double* sums) {
-    std::fill_n(sums, codes.rows, 0.0);
+void add_scores(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadPool& pool,
+                double* scores) {
     walk_forest(forest, codes, pool, [&](std::size_t, std::size_t row, std::uint32_t, float value) {
-        sums[row] += value;
+        scores[row] += value;
     });
 }
 
 template <class Code>
-bool score_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* sums) {
-    std::fill_n(sums, codes.rows, 0.0);
+bool add_scores_checked(const ForestView& forest, const CodeMatrix<Code>& codes, double* scores) {
     for (std::size_t t = 0; t < forest.n_trees; ++t) {
         const Steps<true, CodeBlock<Code, false>> steps{TreeView(forest, t),
                                                         {codes.data, codes.stride}};
@@ -156,7 +154,7 @@ bool score_checked(const ForestView& forest, const CodeMatrix<Code>& codes, doub
                 at = steps.step(row, at);
                 sum += steps.tree.step[at];
             }
-            sums[row] += forest.at_end[t] != 0 ? steps.tree.step[at] : sum;
+            scores[row] += forest.at_end[t] != 0 ? steps.tree.step[at] : sum;
         }
     }
     return true;
@@ -180,11 +178,11 @@ void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadP
                 });
 }
 
-#define TREERANK_FOR_CODE(Code)                                                                \
-    template void score(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, double*);     \
-    template bool score_checked(const ForestView&, const CodeMatrix<Code>&, double*);          \
-    template void score_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, float*); \
-    template void apply_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&,          \
+#define TREERANK_FOR_CODE(Code)                                                                 \
+    template void add_scores(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, double*); \
+    template bool add_scores_checked(const ForestView&, const CodeMatrix<Code>&, double*);      \
+    template void score_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&, float*);  \
+    template void apply_each(const ForestView&, const CodeMatrix<Code>&, ThreadPool&,           \
                              std::int32_t*);
 TREERANK_FOR_CODE(std::uint8_t)
 TREERANK_FOR_CODE(std::uint16_t)

@@ -159,10 +159,15 @@ class BoostingRows(NamedTuple):
         return ScoredRows(self, start, trees, n_jobs)
 
     def rounds(
-        self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
+        self,
+        binning: Binning,
+        plan: BoostingPlan,
+        start: float,
+        trees: list[ForestArrays],
+        at_once: int = 1,
     ) -> LocalRounds:
         """Return the rounds that follow some trees."""
-        return LocalRounds(self, binning, plan, start, trees)
+        return LocalRounds(self, binning, plan, start, trees, at_once)
 
 
 class ScoredRows:
@@ -208,13 +213,14 @@ class LocalRounds:
         plan: BoostingPlan,
         start: float,
         trees: list[ForestArrays],
+        at_once: int,
     ) -> None:
         self.scored = ScoredRows(rows, start, trees, plan.n_jobs)
         first = sum(tree.n_trees for tree in trees)
-        self._trees = grow_rounds(rows, binning, plan, self.scored.scores, first)
+        self._trees = grow_rounds(rows, binning, plan, self.scored.scores, first, at_once)
 
     def __iter__(self) -> Iterator[ForestArrays | None]:
-        """Yield the tree of each round, or None if it has no split."""
+        """Yield the trees of the next rounds, or None if they have no split."""
         return self._trees
 
     def close(self) -> None:

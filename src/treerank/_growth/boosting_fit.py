@@ -1,8 +1,7 @@
-"""Boosting on rows wherever they are, with early stopping and bagging."""
+"""Boosting on rows wherever they are, with early stopping."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -21,9 +20,8 @@ from treerank._trees.packed_forest import ForestArrays
 
 FloatArray = NDArray[np.float64]
 
-# Number of folds. Each bag leaves out the next one; after the last fold, new folds are drawn.
-BAG_FOLDS = 5
-BAG_SEED = 0x62616773  # so that these folds differ from those that choose the trees
+# Trees that are grown without returning from the core: few enough to be interrupted soon.
+AT_ONCE = 32
 
 
 class Scored(Protocol):
@@ -46,14 +44,14 @@ class Scored(Protocol):
 
 
 class Rounds(Protocol):
-    """Iterator over the trees, each of which is added to the scores."""
+    """Iterator over trees, which are added to the scores."""
 
     @property
     def scored(self) -> Scored:
         """The training rows."""
 
     def __iter__(self) -> Any:
-        """Yield the tree of each round, or None if it has no split."""
+        """Yield the trees of the next rounds, or None if they have no split."""
 
     def close(self) -> None:
         """End the rounds; afterwards, the scores include all trees."""
@@ -100,9 +98,14 @@ class RowsToBoost(Protocol):
         """Return the rows with their scores after some trees."""
 
     def rounds(
-        self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
+        self,
+        binning: Binning,
+        plan: BoostingPlan,
+        start: float,
+        trees: list[ForestArrays],
+        at_once: int = 1,
     ) -> Rounds:
-        """Return the rounds that follow some trees."""
+        """Return the rounds that follow some trees; up to `at_once` trees may come together."""
 
 
 class Boosted(NamedTuple):
@@ -180,22 +183,22 @@ def boost(
     trees: list[ForestArrays] = []
     if before is not None and before.trees is not None:
         start, trees = before.start, [before.trees]
-    rounds = rows.rounds(binning, plan, start, trees)
+    # Early stopping looks at each tree.
+    rounds = rows.rounds(binning, plan, start, trees, 1 if validation is not None else AT_ONCE)
     held_out = None
     if validation is not None:
         held_out = _HeldOut(validation.scored(start, trees, plan.n_jobs), plan)
-    first = sum(tree.n_trees for tree in trees)
-    for number, tree in enumerate(rounds, first):
-        if tree is None:
+    for grown in rounds:
+        if grown is None:
             continue
-        trees.append(tree)
+        trees.append(grown)
         if held_out is not None:
             with stage("validation scores"):
-                held_out.add(tree)
+                held_out.add(grown)
             if held_out.is_patience_over:
                 break
         if report is not None:
-            report((number + 1) / plan.n_rounds)
+            report(sum(some.n_trees for some in trees) / plan.n_rounds)
     rounds.close()
     qualities = [] if held_out is None else held_out.qualities
     n_kept = len(trees)
@@ -225,33 +228,3 @@ class _HeldOut:
         """Whether too many trees in a row have brought no improvement."""
         since = len(self.qualities) - 1 - int(np.argmax(self.qualities))
         return since >= self.plan.patience
-
-
-def boost_bags(
-    rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
-) -> Boosted:
-    """Boost on the rows without one fold, for one fold after another, and average the models.
-
-    If categories have a coding for each bag, the bags use theirs.
-    """
-    bags, n_bags = [], plan.n_bags
-    for number in range(n_bags):
-        draw, fold = divmod(number, BAG_FOLDS)
-        some = rows.without_fold(BAG_FOLDS, fold, BAG_SEED + plan.seed + draw, plan.n_jobs)
-        own = some.with_coding(binning, number)
-        within = None if report is None else _part_of(report, number, n_bags)
-        bags.append(boost(own, None, binning, replace(plan, seed=plan.seed + number), within))
-    trees = [
-        replace(bag.trees, step=(bag.trees.step / n_bags).astype(np.float32))
-        for bag in bags
-        if bag.trees is not None
-    ]
-    joined = join_trees(trees)
-    start = float(np.mean([bag.start for bag in bags]))
-    first = rows.with_coding(binning, 0)
-    scored = first.scored(start, [] if joined is None else [joined], plan.n_jobs)
-    return Boosted(joined, start, scored, np.empty(0), tuple(bag.n_trees for bag in bags))
-
-
-def _part_of(report: Report, number: int, n_parts: int) -> Report:
-    return lambda share: report((number + share) / n_parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,17 +28,22 @@ FloatArray = NDArray[np.float64]
 # First and second derivatives of the loss with respect to the scores; None if the grower computes
 # them itself.
 Derivatives = tuple[FloatArray, FloatArray] | tuple[None, None]
-Derive = Callable[[FloatArray], Derivatives]
 
 GRADIENT_BITS = 30
 
 
 def grow_rounds(
-    rows: BoostingRows, binning: Binning, plan: BoostingPlan, scores: FloatArray, first: int = 0
+    rows: BoostingRows,
+    binning: Binning,
+    plan: BoostingPlan,
+    scores: FloatArray,
+    first: int = 0,
+    at_once: int = 1,
 ) -> Generator[ForestArrays | None]:
     """Yield the tree of each round, or None if it has no split, and add it to the scores.
 
-    Ends early if nothing is left to learn.
+    With the logistic loss, up to `at_once` trees come together. Ends early if nothing is left to
+    learn.
     """
     if plan.device is not None and len(rows.rank) >= LEAST_ROWS:
         yield from _rounds_on_device(plan.device, rows, binning, plan, scores, first)
@@ -47,13 +53,15 @@ def grow_rounds(
             rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
             plan.n_jobs,
         )  # fmt: skip
-    settings = _settings_of(rows, plan)
-    derive = _derivatives_of(rounds, rows, plan, settings)
+    if _is_derived_by_grower(rows, plan):
+        yield from _logistic_rounds(rounds, rows, plan, scores, first, at_once)
+        return
+    settings, loss = _settings_of(rows, plan), _loss_of(rows, plan)
     for number in range(first, plan.n_rounds):
         with stage("gradients"):
-            derivatives = derive(scores)
+            derivatives = loss(scores)
         with stage("grow"):
-            tree = _grow_tree(rounds, rows, derivatives, plan, settings, number, scores)
+            tree = _grow_tree(rounds.grow, rows, derivatives, plan, settings, number, scores)
         if tree is None:
             break
         if len(tree.slots) == 1:  # no split; other rows and features may have one
@@ -63,6 +71,33 @@ def grow_rounds(
             with stage("update scores"):
                 scores += tree.total(rows.codes, plan.n_jobs)
         yield tree
+
+
+def _logistic_rounds(
+    rounds: _core.BoostingRounds,
+    rows: BoostingRows,
+    plan: BoostingPlan,
+    scores: FloatArray,
+    first: int,
+    at_once: int,
+) -> Generator[ForestArrays | None]:
+    """Yield the trees of several rounds at a time, which the core grows one after another."""
+    settings = _settings_of(rows, plan)
+    labels, n_features = rows.rank.astype(np.uint8), len(rows.made)
+    sampling = None if plan.subsample == 1 else vars(subsampling(rows.n_rows, plan))
+    goes_on = True
+    for start in range(first, plan.n_rounds, at_once):
+        numbers = range(start, min(start + at_once, plan.n_rounds))
+        with stage("grow"):
+            chosen = np.array([drawn_features(n_features, plan, number) for number in numbers])
+            grown, goes_on = rounds.boost(
+                scores, labels, settings.bits, rows.scale, sampling, start, chosen, settings.options
+            )
+            trees = _boosted_trees(*grown)
+        if trees.n_trees > 0 or goes_on:
+            yield trees if trees.n_trees > 0 else None
+        if not goes_on:
+            break
 
 
 class _TreeSettings(NamedTuple):
@@ -104,23 +139,8 @@ def _is_derived_by_grower(rows: BoostingRows, plan: BoostingPlan) -> bool:
     return plan.loss == "logistic" and rows.n_classes == 2
 
 
-def _loss_of(rows: BoostingRows, plan: BoostingPlan) -> Derive:
+def _loss_of(rows: BoostingRows, plan: BoostingPlan) -> Callable[[FloatArray], Derivatives]:
     return make_loss(plan.loss, rows.rank, rows.weight, rows.units, rows.n_classes, plan.focus)
-
-
-def _derivatives_of(
-    rounds: _core.BoostingRounds, rows: BoostingRows, plan: BoostingPlan, settings: _TreeSettings
-) -> Derive:
-    """Return a function that computes the derivatives of a round, or lets the core do so."""
-    if not _is_derived_by_grower(rows, plan):
-        return _loss_of(rows, plan)
-    labels = rows.rank.astype(np.uint8)
-
-    def derive(scores: FloatArray) -> Derivatives:
-        rounds.set_logistic_gradients(scores, labels, settings.bits)
-        return None, None
-
-    return derive
 
 
 def _rounds_on_device(
@@ -147,7 +167,7 @@ def _rounds_on_device(
             with stage("gradients"):
                 derivatives: Derivatives = (None, None) if loss is None else loss(scores)
             with stage("grow"):
-                tree = _grow_tree(rounds, rows, derivatives, plan, settings, number, scores)
+                tree = _grow_tree(rounds.grow, rows, derivatives, plan, settings, number, scores)
             if tree is None:
                 break
             if len(tree.slots) == 1:
@@ -164,7 +184,7 @@ def _rounds_on_device(
 
 
 def _grow_tree(
-    rounds: _core.BoostingRounds | DeviceRounds,
+    grow: Callable[..., Any],
     rows: BoostingRows,
     derivatives: Derivatives,
     plan: BoostingPlan,
@@ -172,12 +192,12 @@ def _grow_tree(
     number: int,
     scores: FloatArray,
 ) -> ForestArrays | None:
-    """Grow a tree, or return None if nothing is left to learn.
+    """Grow a tree by `grow`, or return None if nothing is left to learn.
 
     A tree grown on all rows is also added to their scores.
     """
     drawn = _drawn_rows(len(rows.rank), plan, number)
-    grown: Any = rounds.grow(
+    grown = grow(
         derivatives[0], derivatives[1], settings.bits, rows.scale, drawn,
         drawn_features(len(rows.made), plan, number), settings.options,
         scores if drawn is None else None,
@@ -189,15 +209,31 @@ def boosted_tree(grown: tuple[Any, ...]) -> ForestArrays:
     """Wrap a tree of the core."""
     slots, value, target, sets, importance, left_share = grown
     is_set = (slots.view(np.uint32)[:, 0] & CATEGORICAL) > 0
+    set_of = np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0]
+    starts = np.array([0, len(slots)], dtype=np.int64)
+    return _boosted_trees(starts, slots, value, set_of, sets, importance, left_share)
+
+
+def _boosted_trees(
+    starts: NDArray[np.int64],
+    slots: NDArray[np.uint8],
+    value: NDArray[np.float32],
+    set_of: NDArray[np.int32],
+    sets: NDArray[np.uint8],
+    importance: FloatArray,
+    left_share: NDArray[np.float32],
+) -> ForestArrays:
+    """Wrap trees of the core, of which each walk adds the value of the slot where it ends."""
+    n_trees = len(starts) - 1
     return ForestArrays(
-        starts=np.array([0, len(slots)], dtype=np.int64),
+        starts=starts,
         slots=slots,
         step=value,
         weight=None,
-        set_of=np.where(is_set, target, -1).astype(np.int32) if len(sets) else target[:0],
+        set_of=set_of,
         category_sets=sets,
-        importance=importance[np.newaxis],
-        at_end=np.ones(1, dtype=np.uint8),
+        importance=importance.reshape(n_trees, -1) if n_trees else importance,
+        at_end=np.ones(n_trees, dtype=np.uint8),
         left_share=left_share,
     )
 
@@ -225,8 +261,22 @@ def drawn_features(n_features: int, plan: BoostingPlan, number: int) -> NDArray[
 @lru_cache(maxsize=4096)
 def _draw_features(n_features: int, n_chosen: int, seed: int, number: int) -> NDArray[np.int32]:
     """Draw features; cached, because it can take as long as growth and is shared by all trials."""
-    generator = np.random.Generator(np.random.Philox(key=[seed, number]))
-    chosen = generator.choice(n_features, n_chosen, replace=False)
+    chosen = _generator(seed, number).choice(n_features, n_chosen, replace=False)
     drawn = np.sort(chosen).astype(np.int32)
     drawn.flags.writeable = False
     return drawn
+
+
+def _generator(seed: int, number: int) -> np.random.Generator:
+    """Return the generator of a round: that of `Philox(key=...)`, but quicker to make."""
+    if not hasattr(_kept, "generator"):
+        bits = np.random.Philox(key=[0, 0])
+        _kept.generator, _kept.state = np.random.Generator(bits), bits.state
+    key = _kept.state["state"]["key"]
+    key[0], key[1] = seed, number
+    generator: np.random.Generator = _kept.generator
+    generator.bit_generator.state = _kept.state
+    return generator
+
+
+_kept = threading.local()  # a generator for each thread

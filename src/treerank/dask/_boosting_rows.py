@@ -161,9 +161,14 @@ class DaskBoostingRows:
         return DaskScoredRows(self, start, trees)
 
     def rounds(
-        self, binning: Binning, plan: BoostingPlan, start: float, trees: list[ForestArrays]
+        self,
+        binning: Binning,
+        plan: BoostingPlan,
+        start: float,
+        trees: list[ForestArrays],
+        at_once: int = 1,
     ) -> DaskRounds:
-        """Return rounds that continue from the given trees."""
+        """Return rounds that continue from the given trees; trees always come one by one."""
         return DaskRounds(self, binning, plan, DaskScoredRows(self, start, trees))
 
 

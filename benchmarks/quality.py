@@ -267,7 +267,7 @@ AUC set by set, the best of the columns in bold:
 
 {sets}
 
-The mean of `RankingForest` and `BoostedTreeRank` ranks better than either of them: see
+The mean of `RankingForest` and `BoostedTreeRank` often ranks better than either of them: see
 [forest and boosting together](voting.md).
 
 ## Ordered classes, up to {rows:,} rows

@@ -2,8 +2,8 @@
 What about categories and missing values?
 =========================================
 
-Text, boolean and category columns of a data frame are taken as categories. Missing values need no
-filling in: each split learns which side they belong to.
+Text, boolean and category columns of a data frame are treated as categories. Missing values need no
+imputation: each split learns to which side they go.
 """
 
 import matplotlib.pyplot as plt
@@ -13,8 +13,8 @@ import pandas as pd
 from treerank import TreeRank
 
 # %%
-# A made-up table of loans. Business and holiday loans fail more often, large amounts on a small
-# income fail more often, and those who keep their income to themselves fail most often.
+# A simulated table of loans. Loans for a business or a holiday fail more often than others, and so
+# do large loans on a small income. Borrowers who do not state their income fail most often.
 
 rng = np.random.default_rng(1)
 n = 3000
@@ -38,15 +38,15 @@ failed = (rng.random(n) < risk + 0.25 * silent).astype(int)
 credit.head()
 
 # %%
-# The table goes in as it is.
+# The table needs no preparation.
 
 model = TreeRank(max_depth=3).fit(credit, failed)
 pd.set_option("display.max_colwidth", None)
 model.partition_.to_frame()[["rows", "event_rate", "rule"]].round(3)
 
 # %%
-# A purpose that was not in the training table counts as missing. And where a split has seen no
-# missing purpose in training, a missing one goes to the side that most of its rows took.
+# A purpose that was not in the training table counts as missing. If a split has seen no missing
+# purpose in training, a missing one goes to the side with most of the rows.
 
 new = pd.DataFrame(
     {
@@ -59,7 +59,7 @@ new = pd.DataFrame(
 new.assign(stratum=model.apply(new), probability=model.predict_proba(new)[:, 1].round(3))
 
 # %%
-# How often loans of each kind failed, and what the model says on average.
+# How often loans of each kind failed, and what the model predicts on average.
 
 credit["kind"] = credit.purpose + np.where(silent, ", income unknown", "")
 by_kind = pd.DataFrame(

@@ -3,9 +3,10 @@ What if a tree is left to grow?
 ===============================
 
 A ranking tree has two sizes: the number of strata, and the size of the LeafRank tree in each split.
-Fig. 12 of Clémençon, Depecker and Vayatis (2011) compares four settings on 500 rows of the Gaussian
-pair: (i) at most 3 leaves for both, (ii) at most 15, (iii) no limit, (iv) both pruned by
-cross-validation. Here is that table again, over ten samples, and the pictures of its Fig. 13.
+Fig. 12 of Clémençon, Depecker and Vayatis (2011) compares four settings on 500 rows from a pair of
+Gaussians: (i) at most 3 leaves for both, (ii) at most 15, (iii) no limit, (iv) both pruned by
+cross-validation. This example repeats that table for ten samples, and draws the pictures of Fig.
+13.
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from treerank import LeafRank, TreeRank
 from treerank.datasets import make_truncated_gaussians
 
-# A node is split from 20 rows on and leaves hold 7 at least, as in CART.
+# A node is split if it has at least 20 rows, and a leaf has at least 7, as in CART.
 LIMITS = {"max_depth": None, "min_samples_leaf": 7, "min_samples_split": 20}
 
 
@@ -49,9 +50,9 @@ def score(tree, most_strata, X):
 
 
 # %%
-# The AUC on the training rows rises with every leaf that is allowed. On new rows the small tree is
-# too coarse, the large ones have learned noise, and the pruned one is best: the table of the paper
-# has 0.67, 0.67, 0.66 and 0.71. Their optimum is 0.74.
+# The AUC on the training rows increases with the number of leaves. On new rows the small tree is
+# too coarse, the large ones have learned noise, and the pruned one is best. The AUCs in the paper
+# are 0.67, 0.67, 0.66 and 0.71, and the best possible AUC is 0.74.
 
 new = make_truncated_gaussians(10_000, random_state=1000)
 aucs = {}
@@ -67,7 +68,7 @@ for name, pairs in aucs.items():
 print(f"the truth                      {new.truth.auc:.3f}")
 
 # %%
-# The level sets of the last sample, with lines of the true rate in white.
+# The strata for the last sample; the white lines are level lines of the true rate.
 
 axis = (np.arange(250) + 0.5) / 250
 grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)

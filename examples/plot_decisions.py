@@ -1,10 +1,10 @@
 """
-From a score to a decision: which grade, how many points, and would it last?
-============================================================================
+From a score to a decision: which grade, how many points, and how certain?
+==========================================================================
 
-A bank does not act on a score. It wants a few grades whose default rates differ, points that its
-people know, and to be told whether the figures, and the grade of one customer, would have come out
-the same with another sample.
+A bank cannot act on a score alone. It needs a few grades with different default rates, and points
+on a scale that its staff know. It also needs to know whether the figures, and the grade of a
+customer, would have been the same with another sample.
 """
 
 # %%
@@ -31,7 +31,7 @@ train, new = slice(0, 3000), slice(3000, None)
 
 # %%
 # Strata of the tree are merged into grades that differ at the 95 % level on held-out rows; the best
-# grade is that of the lowest risk. Points double the odds every 20.
+# grade has the lowest risk. The odds double with every 20 points.
 
 card = Scorecard(
     TreeRank(),
@@ -42,7 +42,7 @@ table = card.to_frame()
 print(table[["grade", "rows", "event_rate", "points_from", "points_to"]].round(3).to_string())
 
 # %%
-# On rows that had no part in it the grades keep their order, and the probabilities hold.
+# On new rows the grades keep their order, and the probabilities are right.
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 scores = card.score_samples(loans[new])
@@ -51,8 +51,9 @@ CalibrationDisplay.from_estimator(card, loans[new], default[new], name="calibrat
 plt.show()
 
 # %%
-# The whole procedure on bootstrap samples: how optimistic its own figures are, and what another
-# sample would have said of each customer. Near a cut-off of 20 % decisions are easily turned round.
+# Repeating the whole procedure on bootstrap samples shows how optimistic its own figures are, and
+# what another sample would have predicted for each customer. Near a cut-off of 20 %, decisions
+# often change from sample to sample.
 
 found = validate(TreeRank(), loans[train], default[train], n_boot=40, n_jobs=2)
 print(found)

@@ -19,7 +19,7 @@ malignant = (y == 0).astype(int)
 X_train, X_test, y_train, y_test = train_test_split(X, malignant, random_state=0)
 
 # %%
-# ``one_standard_error=True`` keeps the tree small. Beside it, the tree that the defaults give.
+# ``one_standard_error=True`` keeps the tree small. It is compared with the default tree.
 
 short = TreeRank(one_standard_error=True).fit(X_train, y_train)
 full = TreeRank().fit(X_train, y_train)
@@ -36,8 +36,8 @@ columns = ["rows", "event_rate", "cumulative_tpr", "rule"]
 short.partition_.to_frame()[columns].round(3)
 
 # %%
-# The ROC curve of a tree is a broken line with one knot for each stratum. On the training rows
-# it comes from the tree alone; on new rows it shows what the order is worth.
+# The ROC curve of a tree consists of straight lines, one for each stratum. On the training rows it
+# follows from the counts of the tree; on new rows it shows how good the order is.
 
 fig, ax = plt.subplots(figsize=(6, 6), layout="constrained")
 RocDisplay.from_estimator(short, X_test, y_test, name="short tree", training=True, ax=ax)
@@ -45,7 +45,7 @@ RocDisplay.from_estimator(full, X_test, y_test, name="default tree", ax=ax)
 plt.show()
 
 # %%
-# The tree itself: rows that meet a rule go left, the better side.
+# The tree itself: rows that satisfy a rule go to the left, the better side.
 
 TreeDisplay.from_estimator(full)
 plt.show()

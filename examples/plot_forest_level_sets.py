@@ -2,8 +2,9 @@
 What do the level sets of a forest look like?
 =============================================
 
-One tree cuts the plane into boxes. A forest averages many such cuts, and what comes out is smooth,
-although no tree is. Its shrinkage, chosen on out-of-bag rows, keeps it from following single rows.
+One tree cuts the plane into boxes. A forest averages many trees, so its score is smooth although
+that of a tree is not. Its shrinkage, chosen on out-of-bag rows, keeps it from following single
+rows.
 """
 
 import matplotlib.pyplot as plt

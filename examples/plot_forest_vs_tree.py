@@ -2,9 +2,9 @@
 What does a forest gain over one tree?
 ======================================
 
-Two Gaussian classes in twenty dimensions: every feature says a little, none says much. One tree
-can ask only a few questions of a row; many trees, each grown on a sample of the rows and of the
-features, ask many.
+Two Gaussian classes in twenty dimensions: every feature contains a little information, none much.
+A single tree can test only a few features of a row. A forest has many trees, each grown on a sample
+of the rows and of the features, and together they test all of them.
 """
 
 import matplotlib.pyplot as plt
@@ -28,7 +28,8 @@ for name, model in models.items():
 print(f"{'best possible':15} AUC {test.truth.auc:.3f}")
 
 # %%
-# More trees help, and then no longer hurt. Trees are added to those that are there.
+# More trees help up to a point, and never hurt. With ``warm_start=True`` a fit adds trees to those
+# that exist.
 
 sizes = [1, 2, 5, 10, 20, 50, 100, 200]
 grown = {"exact cuts": 0.0, "half of the trees with random cuts": 0.5}
@@ -46,8 +47,8 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# A forest also changes less when the training rows change: the mean distance between the rankings
-# of new rows by models trained on bootstrap samples.
+# A forest also changes less when the training rows change. Instability is the mean distance between
+# the rankings of new rows by models that were trained on bootstrap samples.
 
 makers = {
     "one tree": lambda: TreeRank(LeafRank(max_depth=6), max_depth=8, pruning=None),

@@ -1,10 +1,11 @@
 """
-Can boxes follow a curved frontier?
+Can boxes follow a curved boundary?
 ===================================
 
-Two Gaussian classes, seen through the unit square: the level sets of the true rate have curved,
-slanted frontiers, and the strata of a tree have corners. It is the second example of Clémençon,
-Depecker and Vayatis (2011), section 6.2; the tougher pair stands for their Fig. 11.
+Two Gaussian classes, truncated to the unit square. The level sets of the true rate of positives
+have curved, slanted boundaries, while the strata of a tree have corners. This is the second example
+of Clémençon, Depecker and Vayatis (2011), section 6.2; the tougher pair corresponds to their Fig.
+11.
 """
 
 import matplotlib.pyplot as plt
@@ -35,9 +36,9 @@ def draw_maps(row, train, model):
 
 
 # %%
-# Rows, true rate and strata; the white lines are those of the true rate. Each split is a LeafRank
-# tree of depth 4 that prunes itself, so that it takes several boxes where the frontier needs them
-# and one test where that will do.
+# Rows, true rate and strata; the white lines are level lines of the true rate. Each split is a
+# LeafRank tree of depth 4 that is pruned, so that it consists of several boxes where the boundary
+# needs them, and of a single test where that is enough.
 
 models = {}
 fig, axes = plt.subplots(2, 3, figsize=(11, 7.5), layout="constrained")
@@ -48,8 +49,9 @@ for row, variant in zip(axes, ["pair", "tough"], strict=True):
 plt.show()
 
 # %%
-# The ROC curves on new rows, with the best ones dotted. The slanted frontier of the pair costs the
-# tree little; the stairs along the diagonal cost the other more.
+# The ROC curves on new rows; the best possible ones are dotted. Approximating the boundary by boxes
+# costs little AUC for the first pair, and more for the second, whose boundary runs along the
+# diagonal.
 
 fig, axes = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained")
 for ax, (variant, model) in zip(axes, models.items(), strict=True):

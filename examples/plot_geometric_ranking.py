@@ -2,8 +2,9 @@
 What does the distance to the decision boundary add?
 ====================================================
 
-A tree says the same of all cases in a leaf. Geometric ranking tells them apart without touching the
-tree: a case far from the decision boundary is ranked before one that is nearly decided otherwise.
+A tree gives the same score to all cases in a leaf. Geometric ranking distinguishes them without
+changing the tree: a positive case far from the decision boundary is ranked before one that is close
+to it.
 """
 
 import matplotlib.pyplot as plt
@@ -33,11 +34,11 @@ for name, ranker in rankers.items():
     print(f"{name:13} AUC on new rows {ranker.score(X_test, y_test):.3f}")
 
 # %%
-# The ranking over the plane, blue where the tree says benign and red where it says malignant, each
-# side from pale to dark by rank. The leaves alone make steps. The signed distance rises with every
-# step away from the boundary, which is drawn in black; local ranking keeps the order of the leaves
-# and ranks by distance inside each. The crosses are new cases that the tree gets wrong: most lie
-# near the boundary, where the colours of the global ranking are pale.
+# The ranking in the plane: blue where the tree predicts benign and red where it predicts malignant,
+# from pale to dark by rank on each side. The leaves alone give steps. With global ranking, the
+# score increases with the distance from the boundary, which is drawn in black; local ranking keeps
+# the order of the leaves and ranks by distance inside each. The crosses are new cases that the tree
+# gets wrong: most lie near the boundary, where the colours of the global ranking are pale.
 
 
 def rank_by_side(score):
@@ -64,7 +65,7 @@ axes[0].set_ylabel(features[1])
 plt.show()
 
 # %%
-# What that does to the ROC curve.
+# The effect on the ROC curve.
 
 fig, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 for name, ranker in rankers.items():
@@ -72,7 +73,7 @@ for name, ranker in rankers.items():
 plt.show()
 
 # %%
-# And for a single case: what would have to change for the tree to decide otherwise.
+# What would have to change in a single case for the tree to decide differently.
 
 cases = X_test.head(4)
 said = rankers["global"].boundary_point(cases).in_words()

@@ -1,10 +1,10 @@
 """
-Grades: where does each class stand?
-====================================
+Grades: where is each class in the ranking?
+===========================================
 
-Three ordered classes from three overlapping Gaussians, whose best ROC surface is known. A forest
-ranks new rows; the first picture shows where the rows of each class stand in the ranking, the
-second the ROC surface beside the best possible.
+Three ordered classes come from three overlapping Gaussians, whose best ROC surface is known. A
+forest ranks new rows. The first picture shows where the rows of each class are in the ranking; the
+second shows the ROC surface and the best possible one.
 """
 
 # %%
@@ -25,6 +25,6 @@ display = ClassRankDisplay.from_estimator(forest, test.X, test.y)
 _ = display.ax_.set_title(f"three classes, VUS {vus:.3f}")
 
 # %%
-# Each point of the surface is a pair of cut-offs: the shares of the three classes that come out
-# right.
+# Each point of the surface belongs to a pair of cut-offs, which divide the ranking into three
+# parts. Its coordinates are the shares of the three classes that are in the right part.
 _ = RocSurfaceDisplay.from_estimator(forest, test.X, test.y, optimal=train.truth.roc_surface)

@@ -3,7 +3,7 @@ What do the strata look like in the plane?
 ==========================================
 
 With two features the strata can be drawn. They should resemble the level sets of the true rate of
-positives, which nobody knows for real data. Here it is simulated.
+positives, which is unknown for real data. Here the data are simulated, so it is known.
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ print(f"AUC of the tree:       {model.score(X_new, y_new):.3f}")
 print(f"AUC of the true rate:  {roc_auc_score(y_new, true_rate(X_new)):.3f}")
 
 # %%
-# Left the true rate, right the tree's estimate; the lines on both are those of the true rate. A
-# stratum is a union of boxes, so one stratum can sit on both hills.
+# Left: the true rate. Right: the estimate of the tree. The lines on both are level lines of the
+# true rate. A stratum is a union of boxes, so a single stratum can cover parts of both hills.
 
 
 def draw_level_sets(ax, grid, rate, title):

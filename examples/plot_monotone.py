@@ -1,10 +1,10 @@
 """
-Can the score be made to rise with a feature?
-=============================================
+Can the score be forced to increase with a feature?
+===================================================
 
 A lender may have to promise that one more late payment never makes a loan look safer. A tree that
-follows the noise in a small table does not keep that promise; ``monotonic_cst`` does, between any
-two rows that differ in that feature alone.
+follows the noise in a small table does not keep that promise. ``monotonic_cst`` guarantees it, for
+any two rows that differ only in that feature.
 """
 
 import matplotlib.pyplot as plt
@@ -20,13 +20,13 @@ risk = 1 / (1 + np.exp(2 - 0.12 * table.late_payments - 1.5 * table.debt))
 failed = (rng.random(n) < risk).astype(int)
 
 # %%
-# The same tree without and with the constraint, neither pruned, so that the noise shows.
+# The same tree without and with the constraint. Neither is pruned, so that the noise is visible.
 
 free = TreeRank(pruning=None).fit(table, failed)
 promise = TreeRank(pruning=None, monotonic_cst={"late_payments": 1}).fit(table, failed)
 
 # %%
-# Score of one person for every number of late payments, at several levels of debt.
+# The score of one person as a function of the number of late payments, for several amounts of debt.
 
 late = np.arange(13)
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
@@ -45,7 +45,7 @@ fig.legend(*axes[1].get_legend_handles_labels(), title="debt", loc="outside righ
 plt.show()
 
 # %%
-# The promise holds for every debt, not only for the four that are drawn.
+# The constraint holds for every amount of debt, not only for the four that are drawn.
 
 
 def largest_fall(model):

@@ -2,9 +2,9 @@
 How large should the tree be?
 =============================
 
-A tree that is allowed to grow memorises the training rows. Pruning joins strata again,
-those first that add least to the AUC for their number, and asks rows that were held out where
-to stop. If the labels are noise it must stop at the root: one stratum, no order at all.
+A tree without limits memorises the training rows. Pruning merges strata again, starting with those
+that add least to the AUC for their number; held-out rows decide where to stop. If the labels are
+noise, only the root should be left: a single stratum, and no order at all.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ noise = np.random.default_rng(0).permutation(y)
 
 # %%
 # ``pruning_path_`` lists the nested subtrees, from the whole tree to the root, with their AUC on
-# the training rows and on held-out rows. We take the tree's own order (``shrinkage=None``) to see
-# pruning alone.
+# the training rows and on held-out rows. ``shrinkage=None`` keeps the order of the tree, to show
+# the effect of pruning alone.
 
 trees = {
     "labels that follow the features": TreeRank(shrinkage=None).fit(X, y),
@@ -39,8 +39,8 @@ for name, tree in trees.items():
 
 
 # %%
-# On the training rows more strata always look better. On held-out rows the curve of the real
-# labels is flat after the first dozen, and that of the shuffled ones stays near 1/2.
+# On the training rows, more strata always look better. On held-out rows, the curve of the real
+# labels is flat after the first dozen strata, and that of the shuffled labels stays near 1/2.
 
 
 def draw_path(ax, path):
@@ -68,8 +68,8 @@ axes[0].legend(loc="lower right")
 plt.show()
 
 # %%
-# Where a flat curve has its highest point is a matter of luck. The one-standard-error rule takes
-# the smallest tree that is not clearly worse.
+# Where a flat curve has its maximum is a matter of chance. The one-standard-error rule takes the
+# smallest tree that is not clearly worse.
 
 small = TreeRank(shrinkage=None, one_standard_error=True).fit(X, y)
 path = small.pruning_path_

@@ -1,11 +1,12 @@
 """
-How fast do strata close in on the best curve?
-==============================================
+How fast do strata approach the best curve?
+===========================================
 
-If the truth were known, a ranking tree could be built without data: between two points of the best
-ROC curve, add the one where the tangent is parallel to the chord, again and again. TreeRank copies
-this scheme from a sample. So the error of the scheme is what a tree of that depth would have if
-nothing were left to chance [1]_, and it falls by 4 with each level.
+If the true distribution were known, a ranking tree could be built without data: between two points
+of the best ROC curve, add the point where the tangent is parallel to the chord, and repeat.
+TreeRank does the same with a sample. So the error of this scheme is that of a tree of the same
+depth without any sampling error [1]_. Where the curvature is bounded, it decreases by a factor of 4
+with each level.
 
 .. [1] S. Clémençon, N. Vayatis, "Tree-structured ranking rules and approximation of the optimal ROC
    curve", 2008.
@@ -21,8 +22,8 @@ from treerank.datasets import make_truncated_gaussians
 gaussians = make_truncated_gaussians(random_state=0).truth
 
 # %%
-# The best curve of two Gaussian classes, and its approximations by 2, 4 and 8 pieces. The knots are
-# where strata end: each is a level of the true rate of positives.
+# The best curve of two Gaussian classes, and its approximations by 2, 4 and 8 pieces. At each knot
+# a stratum ends; it corresponds to a level of the true rate of positives.
 
 fig, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
 ax.plot(*gaussians.roc[:2], color="black", linewidth=3, alpha=0.25, label="best curve")
@@ -36,10 +37,10 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# Down to depth 8, on a logarithmic scale; the grey line falls by 4 per level. The area between the
-# curves does so for both models. The largest gap does so for the exponential model, whose curve is
-# evenly bent; that of the Gaussians bends without bound at its ends, and there the gap falls by
-# (9/4)^1.5 = 3.4.
+# The errors down to depth 8, on a logarithmic scale. The grey line decreases by a factor of 4 per
+# level, and so does the area between the curves for both models. The largest gap does so only for
+# the exponential model, whose curve has a bounded curvature. The curvature of the Gaussian curve is
+# unbounded at its ends, and there the gap decreases by a factor of (9/4)^1.5 = 3.4.
 
 
 def exponential(fpr):

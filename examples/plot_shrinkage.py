@@ -2,9 +2,9 @@
 What does shrinkage do?
 =======================
 
-A stratum of twelve rows with nine positive ones looks like a rate of 75 percent, but twelve rows
-are few. Shrinkage lets the larger cells above a stratum have their say: the smaller a cell, the
-less a step into its parts counts.
+If nine of the twelve rows in a stratum are positive, its rate is 75 percent, but twelve rows are
+few. Shrinkage moves the score of a stratum towards those of the larger cells above it: the fewer
+rows a cell has, the less the difference between it and its parts counts.
 """
 
 import matplotlib.pyplot as plt
@@ -26,8 +26,8 @@ X, y = make_classification(
 X_train, X_test, y_train, y_test = train_test_split(X, y, train_size=1500, random_state=0)
 
 # %%
-# The same tree, not pruned, with more and more shrinkage. The strata stay what they are; only
-# their scores, and with them their order, change.
+# The same tree, not pruned, with more and more shrinkage. The strata remain the same; only their
+# scores change, and with them their order.
 
 shrinkages = np.geomspace(1, 3000, 15)
 trees = [TreeRank(pruning=None, shrinkage=s).fit(X_train, y_train) for s in shrinkages]
@@ -40,9 +40,9 @@ print(f'shrinkage="cv":     AUC on new rows {chosen.score(X_test, y_test):.3f}')
 print(f"strength it chose:  {chosen.shrinkage_:.0f} rows")
 
 # %%
-# Left: the AUC on new rows. The choice made on held-out training rows lies near the top. Right:
-# the score of every stratum before and after, a dot as large as the stratum; the dotted line is
-# the share of positives in the whole table.
+# Left: the AUC on new rows. The amount chosen on held-out training rows is close to the best one.
+# Right: the score of every stratum without and with shrinkage; the size of a dot is that of the
+# stratum, and the dotted line is the share of positives in the whole table.
 
 stratum, one_row, rows = np.unique(plain.apply(X_train), return_index=True, return_counts=True)
 before = plain.predict_proba(X_train)[one_row, 1]

@@ -2,10 +2,11 @@
 When is a classifier the better splitter?
 =========================================
 
-Twenty features, of which each says a little: two Gaussian classes whose best score is a smooth
-function of all of them. A split by single tests has to choose a few features, a support vector
-machine uses all at once. This is the easy one of the three artificial sets in Clémençon, Depecker
-and Vayatis (2013), where trees with SVM splits came out ahead too.
+Two Gaussian classes in twenty dimensions: each feature contains a little information, and the best
+score is a smooth function of all of them. A split by single tests has to choose a few features,
+whereas a support vector machine uses all of them at once. This is the easiest of the three
+simulated sets in Clémençon, Depecker and Vayatis (2013), where trees with SVM splits were ahead,
+too.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +37,9 @@ for name, model in models.items():
 plt.show()
 
 # %%
-# Few strata do it, if each is cut by a surface rather than by a box. What is lost is the reading: a
-# stratum is then "the better side of the SVM". A forest ranks better still on such data.
+# A few strata are enough if their boundaries are curved surfaces rather than boxes. But they can no
+# longer be read: the rule of a stratum is then "better side of the SVM". A forest ranks even better
+# on such data.
 
 for name, model in models.items():
     size = f"{len(model.partition_)} strata" if hasattr(model, "partition_") else "100 trees"

@@ -2,9 +2,9 @@
 Does a tree find level sets that are really there?
 ==================================================
 
-Four quarters of a square, each with its own rate of positives: 20 %, 40 %, 67 % and 75 %. The best
-score has four values, and the best ROC curve three corners: the very form that a ranking tree
-gives. It is the first example of Clémençon, Depecker and Vayatis (2011), section 6.1.
+The four quarters of a square have rates of positives of 20 %, 40 %, 67 % and 75 %. So the best
+score has four values and the best ROC curve has three corners, which is the form that a ranking
+tree produces. This is the first example of Clémençon, Depecker and Vayatis (2011), section 6.1.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ new = make_uniform_mixture(20_000, random_state=2)
 truth = train.truth
 
 # %%
-# LeafRank may use up to four leaves for a split, as in the paper, and prunes them itself.
+# The LeafRank tree of a split may have up to four leaves, as in the paper, and is pruned.
 
 model = TreeRank(LeafRank(max_depth=None, max_leaf_nodes=4, pruning="cv")).fit(train.X, train.y)
 print(f"strata:           {len(model.partition_)}")
@@ -27,7 +27,7 @@ print(f"AUC on new rows:  {model.score(new.X, new.y):.4f}")
 print(f"best possible:    {truth.auc:.4f}")
 
 # %%
-# Left the truth, right what the tree makes of 2,000 rows.
+# Left: the true rates. Right: the estimates of a tree grown on 2,000 rows.
 
 fig, axes = plt.subplots(1, 2, figsize=(8.5, 4.2), layout="constrained")
 axis = (np.arange(200) + 0.5) / 200
@@ -45,15 +45,15 @@ for ax, (title, rate) in zip(axes, maps.items(), strict=True):
 plt.show()
 
 # %%
-# On new rows the curve of the tree lies on the best one.
+# On new rows the curve of the tree coincides with the best one.
 
 RocDisplay.from_estimator(model, new.X, new.y, optimal=truth.roc[:2])
 plt.show()
 
 # %%
-# One sample proves little. Over twenty, the tree comes within 0.01 of the best AUC on average. The
-# last two quarters, 67 % and 75 %, are hard to tell apart with 2,000 rows: separating them is worth
-# 0.01.
+# One sample proves little. Over twenty samples, the AUC of the tree is within 0.01 of the best one
+# on average. The two best quarters, 67 % and 75 %, are hard to tell apart with 2,000 rows, and
+# separating them adds only 0.01 to the AUC.
 
 gaps = []
 for seed in range(20):

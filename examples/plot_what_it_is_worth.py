@@ -2,10 +2,10 @@
 What is a ranking worth to those who act on it?
 ===============================================
 
-The AUC is one number. Those who use a ranking ask other things: how many events lie in the top
-tenth, from which score on the classes part, whether a probability of 30 % means 30 %, and whether
-acting on the model beats acting on everyone. One picture each, for a tree and for a forest, on rows
-that neither has seen.
+The AUC is a single number. Those who use a ranking have other questions: how many events are in the
+top tenth, which score separates the classes best, whether a probability of 30 % means 30 %, and
+whether acting on the model is better than acting on everyone. There is a picture for each question,
+for a tree and a forest, on rows that neither has seen.
 """
 
 import matplotlib.pyplot as plt
@@ -38,8 +38,8 @@ forest = RankingForest(n_estimators=100).fit(table[:half], falls_ill[:half])
 new_rows = table[half:], falls_ill[half:]
 
 # %%
-# Which share of all who fall ill is found when one works down the list; and how many times more
-# than in a list without order.
+# The share of all patients who fall ill that is found by working down the list; and how many times
+# more that is than in a list in random order.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for model in (tree, forest):
@@ -48,15 +48,16 @@ for model in (tree, forest):
 plt.show()
 
 # %%
-# The shaded band holds the whole ROC curve with 95 % confidence, not only each of its points.
+# The shaded band contains the whole ROC curve with 95 % confidence, not only each of its points.
 
 first = RocDisplay.from_estimator(tree, *new_rows, band=True)
 RocDisplay.from_estimator(forest, *new_rows, band=True, ax=first.ax_)
 plt.show()
 
 # %%
-# Where the scores of the two classes lie furthest apart (KS); whether the probabilities hold; and
-# what acting on them is worth, net of false alarms, over the probability from which one would act.
+# Where the scores of the two classes are furthest apart (KS); whether the probabilities are right;
+# and the net benefit of acting on them: events found minus false alarms, weighted as the threshold
+# implies.
 
 fig, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
 KsDisplay.from_estimator(tree, *new_rows, ax=axes[0])

@@ -61,7 +61,7 @@ _DEFINED_IN = {
 }
 _MODULES = [
     "approximation", "baselines", "consensus", "datasets", "export", "inspection", "metrics",
-    "plots", "splitters",
+    "plots", "scoring", "splitters",
 ]  # fmt: skip
 
 

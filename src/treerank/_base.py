@@ -56,7 +56,16 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
         return self.score_samples(X)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         if has_two_classes(self):
             return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
         shares = self.predict_proba(X)  # checks that the model is fitted
@@ -70,6 +79,10 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
         """
         return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
 
@@ -213,17 +226,43 @@ class TreeRanker(RankingModel):
 
         With two classes, it is positive if and only if `predict` returns the positive class;
         with more, 0 is the middle between the worst and the best class.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
         """
         cells = self.apply(X)
         return np.asarray(self.partition_.scores[cells])
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the class shares of the cell of each row, in the order of `classes_`."""
+        """Return the class shares of the cell of each row, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
         cells = self.apply(X)
         return np.asarray(self._posterior[cells])
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
         check_is_fitted(self)
         return np.asarray(self.classes_[self._class_of_cell[self.apply(X)]])
 

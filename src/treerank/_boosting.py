@@ -55,7 +55,8 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         folds is held out in turn; with fewer than 50,000, three of them; with more, one. With a
         `focus`, the loss is chosen as well, see `loss`. Without a focus, other losses and more
         classes only choose the number, by the AUC (VUS), from 5,000 rows on. With fewer rows than
-        that, or with fewer than 50 rows of the rarest class, there are 200 trees.
+        that, or with fewer than 50 rows of the rarest class, there are 200 trees. With early
+        stopping, "auto" means 1,500.
     learning_rate : float or "auto", default="auto"
         Fraction of the Newton step that is added. A smaller one needs more trees. "auto": 0.1 if
         the number of trees is chosen and there are at least 5,000 rows, otherwise 0.05.
@@ -360,13 +361,17 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         return self._start + self._trees.total(codes, n_jobs, device_of(self.device))
 
     def staged_score_samples(self, X: TableLike) -> Iterator[NDArray[np.float64]]:
-        """Yield the ranking scores after each round, as arrays of shape (n_samples,).
+        """Yield the ranking scores after each round.
 
         A round is one tree of each bag. The last scores are those of `score_samples`.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples,)
         """
         codes, n_jobs = self._codes(X)
         summed = np.zeros(codes.shape[1])
@@ -380,7 +385,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             yield self._start + summed
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, in the order of `classes_`.
+        """Return the class probabilities: shape (n_samples, n_classes), in the order of `classes_`.
 
         With two classes and the logistic loss, they follow from the log-odds. Otherwise they are
         those of a logistic regression of the labels on the score, for each cut of the classes into

@@ -51,8 +51,10 @@ class RankingForest(CodedFit, TreeEnsemble):
         How a cell is split. The default depends on the size of the data. It is
         ``LeafRank(max_depth=3, min_samples_leaf=3, max_features="sqrt")``, and cells are split
         recursively. From 20,000 rows of two classes on, it is a single LeafRank tree in the root
-        cell, grown until its leaves hold 3 rows, which is as good there and faster. With any other
-        splitter (see :class:`TreeRank`), trees are grown in Python, one joblib task per tree.
+        cell, grown until its leaves hold 3 rows, which is as good there and faster. From 10,000
+        rows of two classes on, out-of-bag rows choose between this and two other kinds of trees
+        (see `plan_`), unless a parameter of the trees is given. With any other splitter
+        (see :class:`TreeRank`), trees are grown in Python, one joblib task per tree.
     n_estimators : int, default=200
         Number of trees.
     max_depth : int, None or "auto", default="auto"
@@ -371,7 +373,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         return self._trees.mean(codes, n_jobs)
 
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the ranking score of each row; higher is better.
+        """Return the ranking score of each row, as array of shape (n_samples,); higher is better.
 
         With two classes, it is positive if and only if `predict` returns the positive class;
         with more, 0 is the middle between the worst and the best class.
@@ -382,7 +384,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         return self._ranks.scores(self._trees, codes, n_jobs)
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the class probabilities of each row, in the order of `classes_`.
+        """Return the class probabilities: shape (n_samples, n_classes), in the order of `classes_`.
 
         For "posterior", they are means over the trees. For a consensus of ranks, they are the
         class shares of training rows with that score, estimated by isotonic regression.

@@ -306,7 +306,7 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         )
 
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the ranking score of each row; the class of interest is ranked first.
+        """Return the score of each row, shape (n_samples,); the class of interest is ranked first.
 
         With ``ranking="global"``, it is the signed distance, which is positive if and only if the
         class of interest is predicted. With "local", it is a number that orders rows by the share
@@ -351,12 +351,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
         return np.asarray(place[leaf] + 0.5 * signed / (1.0 + np.abs(signed)))
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Return the class that the tree predicts for each row."""
+        """Return the class that the tree predicts for each row: shape (n_samples,)."""
         leaf = self._leaves(X)
         return np.asarray(self.classes_[self._source.tree.predicted[leaf]])
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the smoothed class shares of the leaf of each row, in the order of `classes_`."""
+        """Return the smoothed class shares of each row's leaf: shape (n_samples, n_classes)."""
         leaf = self._leaves(X)
         return np.asarray(self._known_counts()[leaf])
 

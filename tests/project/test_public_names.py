@@ -47,3 +47,8 @@ def test_nothing_else_looks_public(name):
 def test_every_public_module_has_a_page_in_the_reference():
     public_names = importlib.import_module("public_names")
     assert set(public_names.TITLES) == set(DOCUMENTED)
+
+
+def test_public_modules_need_no_import_of_their_own():
+    with_extras = {"treerank", "treerank.dask"}
+    assert {f"treerank.{name}" for name in treerank._MODULES} == set(DOCUMENTED) - with_extras

@@ -135,7 +135,6 @@ def report(
     random_state : int, default=0
         Seed of the folds, of the shuffles, of the search for segments, and of the rows over which
         partial dependence is averaged for models other than trees.
-
     validation : Validation, optional
         Result of :func:`treerank.scoring.validate`: optimism and instability.
 

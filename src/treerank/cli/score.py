@@ -39,7 +39,9 @@ class ScoreOptions:
     reference: Annotated[
         str, typer.Option(help="Which of these rows: population, approved or best.")
     ] = "population"
-    cutoff: Annotated[float, typer.Option(help="Score from which rows count as approved.")] = 0.0
+    cutoff: Annotated[
+        float, typer.Option(help="Score that separates the approved from the rest.")
+    ] = 0.0
     direction: Annotated[
         str, typer.Option(help="Which direction is worse: down, or up if a high score is bad.")
     ] = "down"

@@ -51,9 +51,9 @@ def to_onnx(model: FittedClassifier) -> Any:
     Notes
     -----
     Trees, boosted trees and forests whose cells are not merged
-    (``RankingForest(LeafRank(max_depth=None))``, the default from 20,000 rows on) use the operator
-    TreeEnsemble of ai.onnx.ml 5. Forests of merged cells do not fit into it and are walked by basic
-    operators. In either case, onnxruntime takes at most about three times as long as
+    (``RankingForest(LeafRank(max_depth=None))``; by default, all from 50,000 rows on) use the
+    operator TreeEnsemble of ai.onnx.ml 5. Forests of merged cells do not fit into it and are walked
+    by basic operators. In either case, onnxruntime takes at most about three times as long as
     `score_samples`.
 
     Examples

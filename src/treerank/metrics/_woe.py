@@ -41,7 +41,7 @@ def woe_table(
         Labels of two classes; the higher one is the event.
     n_bins : int, default=10
         Number of quantile bins for numbers; fewer if values repeat.
-    special : value or sequence of values
+    special : value or sequence of values, default=()
         Codes that do not mean a number; each gets a bin of its own.
     sample_weight : array-like of shape (n,), optional
         Weights; integer weights are equivalent to repeated rows, except for bins that lack a class.

@@ -248,7 +248,7 @@ class Scorecard(RankingModel):
         return "estimator_" in self.__dict__
 
     def score_samples(self, X: TableLike) -> Floats:
-        """Return the ranking score of each row, which is that of the model."""
+        """Return the ranking score of each row, which is that of the model: shape (n_samples,)."""
         check_is_fitted(self)
         return ranking_scores(self.estimator_, X)
 
@@ -266,19 +266,19 @@ class Scorecard(RankingModel):
         return np.column_stack([1 / (1 + np.exp(log_odds)), 1 / (1 + np.exp(-log_odds))])
 
     def predict(self, X: TableLike) -> NDArray[Any]:
-        """Return the most probable class of each row."""
+        """Return the most probable class of each row: shape (n_samples,)."""
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
     def predict_grade(self, X: TableLike) -> NDArray[Any]:
-        """Return the name of the grade of each row."""
+        """Return the name of the grade of each row: shape (n_samples,)."""
         return np.asarray(self._has("grades_", "grades").predict(self.score_samples(X)))
 
     def predict_points(self, X: TableLike) -> NDArray[np.int64]:
-        """Return the points of each row."""
+        """Return the points of each row, as integers: shape (n_samples,)."""
         return self.points_of(self.score_samples(X))
 
     def points_of(self, scores: ArrayLike) -> NDArray[np.int64]:
-        """Return the points for scores of the model."""
+        """Return the points for scores of the model: an array of the shape of `scores`."""
         values = self._has("point_values_", "points")
         return np.asarray(values[step_of(self.point_cuts_, scores)])
 

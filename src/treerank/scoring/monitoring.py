@@ -144,7 +144,6 @@ def monitor(
     raises an alarm is at most `alpha`, however many periods there are [1]_ [2]_. The uncertainty of
     the baseline is allowed for. Probabilities are first recalibrated on the baseline, so that what
     is found is a change since then.
-    a change since then.
 
     Parameters
     ----------

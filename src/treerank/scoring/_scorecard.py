@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import RankingModel
+from treerank._input.classifiers import fit_weighted
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
@@ -133,8 +134,7 @@ class Scorecard(RankingModel):
             scores = ranking_scores(self.estimator, X)
             self._warn_of_training_rows(X, y, sample_weight)
             return self.fit_scores(self.estimator, scores, y, sample_weight, "rows given")
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        model = clone(self.estimator).fit(X, y, **weights)
+        model = fit_weighted(clone(self.estimator), X, y, sample_weight)
         found = held_out_scores(
             model, X, check_known_labels(y, np.asarray(model.classes_)),
             None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),

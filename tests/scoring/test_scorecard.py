@@ -100,6 +100,21 @@ def test_a_model_that_is_fitted_already_is_graded_on_the_rows_given():
         Scorecard(TreeRank(), cv="prefit").fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:The score does not rank", "ignore:No two ranges")
+def test_a_model_without_differences_gives_the_same_points_to_all(tmp_path):
+    x, y = np.zeros((60, 1)), np.arange(60) % 2
+    card = Scorecard(RankingForest(n_estimators=5), points=Points(base_odds=1)).fit(x, y)
+    assert card.predict_points(x).tolist() == [600] * 60
+    assert card.to_frame()[["points_from", "points_to"]].to_numpy().tolist() == [[600, 600]]
+    treerank.save(card, tmp_path / "card.json")
+    assert treerank.load(tmp_path / "card.json").predict_points(x).tolist() == [600] * 60
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE rows (x0 REAL)")
+    database.execute("INSERT INTO rows VALUES (0)")
+    [row] = database.execute(to_sql(card, "rows", "sqlite", columns=["x0"])).fetchall()
+    assert 600 in row
+
+
 WEIGHTS = {
     "none": lambda n: None,
     "fractions": lambda n: np.random.default_rng(0).uniform(0.5, 2, n),

@@ -25,9 +25,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.classifiers import (
     check_classifier,
+    fit_weighted,
     last_step,
     shares_generator,
-    weight_parameter,
 )
 from treerank._input.parameters import check_integer, invalid_parameter
 
@@ -177,12 +177,11 @@ class ClassifierSplit(BaseEstimator):
             self.estimator_ = classifier.fit(X, labels)
             self._weight = np.where(labels == 1, weight, -weight)
             return self
-        passed = {str(weight_parameter(classifier)): weight}
         if shares_generator(classifier):
             with _SHARED_GENERATOR:
-                self.estimator_ = classifier.fit(X, labels, **passed)
+                self.estimator_ = fit_weighted(classifier, X, labels, weight)
         else:
-            self.estimator_ = classifier.fit(X, labels, **passed)
+            self.estimator_ = fit_weighted(classifier, X, labels, weight)
         return self
 
     def better_side(self, X: NDArray[Any]) -> NDArray[np.bool_]:

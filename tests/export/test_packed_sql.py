@@ -203,3 +203,16 @@ def test_sets_of_many_levels_come_back():
     found = connection.execute(to_sql(forest, "t", "duckdb", columns=["id"])).fetchall()
     by_id = {row[0]: row[1] for row in found}
     np.testing.assert_array_equal([by_id[k] for k in range(len(new))], expected)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_forest_that_learned_nothing_scores_all_rows_alike(dialect, n_classes):
+    x, y = np.zeros((60, 1)), np.arange(60) % n_classes
+    model = RankingForest(n_estimators=5, random_state=0).fit(x, y)
+    table = "scored AS (SELECT 0.0 AS x0 UNION ALL SELECT NULL)"
+    query = to_sql(model, "scored", dialect, columns=["x0"])
+    assert query.startswith("WITH RECURSIVE\n")
+    query = query.replace("WITH RECURSIVE\n", f"WITH RECURSIVE\n{table},\n", 1)
+    answer = ask_sqlite(query) if dialect == "sqlite" else ask_duckdb(query)
+    assert [row[1] for row in answer] == model.score_samples([[0.0], [np.nan]]).tolist()

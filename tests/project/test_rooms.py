@@ -13,7 +13,8 @@ ORDER = [
     "_select", "_growth", "_reading", "_base", "_leafrank", "_io", "_plans", "_treerank", "_forest",
     "_boosting", "_geometric", "baselines", "scoring._steps",
     "scoring._optimal_cuts", "scoring._grades", "scoring._calibrator", "scoring._points",
-    "scoring._point_steps", "scoring._model_scores", "scoring._held_out", "scoring._scorecard",
+    "scoring._point_steps", "scoring._model_scores", "scoring._held_out",
+    "scoring._training_rows", "scoring._scorecard",
     "_io.model_file",
 ]  # fmt: skip
 PLACE = {room: place for place, room in enumerate(ORDER)}

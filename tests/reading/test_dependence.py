@@ -95,6 +95,19 @@ def test_a_feature_that_is_never_tested_changes_nothing():
     assert np.isclose(found.average[0], model.score_samples(x).mean(), rtol=0, atol=1e-13)
 
 
+def test_the_grid_of_a_column_that_is_mostly_zero_reaches_its_other_values():
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((3000, 1)) < 0.96, 0.0, rng.lognormal(0, 3, (3000, 1)))
+    model = LeafRank().fit(x, (x[:, 0] > 1) ^ (rng.random(3000) < 0.1))
+    grid = partial_dependence(model, x, 0, grid_resolution=50).grid[0]
+    others = x[x > 0]
+    assert len(np.unique(grid)) == 50
+    assert grid[0] == 0
+    assert np.quantile(others, 0.9) < grid[-1] < others.max()
+    below = partial_dependence(model, -x, 0, grid_resolution=50).grid[0]
+    assert np.allclose(below, -grid[::-1])
+
+
 def test_grids():
     x, y = frame(500, 4, missing=0.2)
     x["few"] = np.arange(500) % 3

@@ -4,7 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 import samples
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.tree import DecisionTreeClassifier
 
 from treerank import RankingForest, TreeRank
 from treerank.inspection import attribution_importance, attributions, auc_importance
@@ -65,6 +67,16 @@ def test_auc_importance_is_the_loss_of_auc_with_delongs_interval(table, forest):
         compared = compare_auc(y, score, shuffled)
         assert value == pytest.approx(roc_auc_score(y, score) - roc_auc_score(y, shuffled))
         assert (lower, upper) == pytest.approx((compared.lower, compared.upper))
+
+
+def test_classifiers_of_others_lose_auc_too():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    y = np.where(x[:, 0] + rng.normal(size=200) > 0, "yes", "no")
+    for model in (LogisticRegression(), DecisionTreeClassifier(max_depth=2)):
+        found = auc_importance(model.fit(x, y), x, y)
+        assert found.names == ["x0", "x1"]
+        assert found.values[0] > 0.1 > abs(found.values[1])
 
 
 def test_grades_lose_vus(table):

@@ -7,7 +7,12 @@ import pytest
 from report_data import grades, loans
 
 from treerank import RankingForest, TreeRank, report
-from treerank._report._dependence import DENSITY_BINS, dependence_pictures
+from treerank._report._dependence import (
+    DENSITY_BINS,
+    GRID,
+    _places_of_grid,
+    dependence_pictures,
+)
 from treerank._report._histogram import N_BINS, score_histogram
 from treerank._report._sample import read_sample
 
@@ -47,6 +52,21 @@ def test_the_page_names_the_classes_of_the_histogram():
     svg = text[start : text.index("</svg>", start)]
     assert ">default = 1<" in svg
     assert ">default = 0<" in svg
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.97])
+def test_a_column_with_one_frequent_value_has_a_curve(share):
+    rng = np.random.default_rng(0)
+    column = np.where(rng.random(2000) < share, 0.0, rng.lognormal(size=2000))
+    places = _places_of_grid(column)
+    assert len(places) == GRID
+    grid = column[places]
+    assert (np.diff(grid) > 0).all()
+    others = column[column > 0]
+    assert grid[-1] > np.quantile(others, 0.8)
+    assert (grid[0] == 0) == (share > 0)
+    few = np.where(rng.random(2000) < 0.99, 0.0, rng.integers(1, 4, 2000))
+    assert few[_places_of_grid(few)].tolist() == [0, 1, 2, 3]
 
 
 def test_values_are_counted_below_the_curve():

@@ -19,7 +19,7 @@ from treerank.metrics import (
     population_stability_index,
     wilson_interval,
 )
-from treerank.scoring import monitor
+from treerank.scoring import Scorecard, monitor
 from treerank.scoring._distributions import count_levels
 
 MONTHS = np.repeat(["2026-01", "2026-02", "2026-03"], 100)
@@ -216,8 +216,11 @@ def test_forests_are_watched(rows):
 
 
 def test_a_baseline_of_training_rows_is_warned_of(rows, tree):
-    with pytest.warns(UserWarning, match="just as the training rows did"):
-        monitor(tree, rows[0], rows[2], MONTHS)
+    forest = RankingForest(n_estimators=10, random_state=0).fit(*rows[0])
+    card = Scorecard(tree, cv="prefit").fit(*rows[1])
+    for model in (tree, forest, card):
+        with pytest.warns(UserWarning, match="a baseline of the rows that the model was fitted to"):
+            monitor(model, rows[0], rows[2], MONTHS)
 
 
 def test_bad_input_is_named(rows, tree):

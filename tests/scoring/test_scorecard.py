@@ -4,6 +4,7 @@ import copy
 import json
 import pickle
 import sqlite3
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import saved_models
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
 
 import treerank
 from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
@@ -96,6 +98,50 @@ def test_a_model_that_is_fitted_already_is_graded_on_the_rows_given():
     assert card.grades_.counts_.sum() == 700
     with pytest.raises(NotFittedError):
         Scorecard(TreeRank(), cv="prefit").fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:The score does not rank", "ignore:No two ranges")
+def test_a_model_without_differences_gives_the_same_points_to_all(tmp_path):
+    x, y = np.zeros((60, 1)), np.arange(60) % 2
+    card = Scorecard(RankingForest(n_estimators=5), points=Points(base_odds=1)).fit(x, y)
+    assert card.predict_points(x).tolist() == [600] * 60
+    assert card.to_frame()[["points_from", "points_to"]].to_numpy().tolist() == [[600, 600]]
+    treerank.save(card, tmp_path / "card.json")
+    assert treerank.load(tmp_path / "card.json").predict_points(x).tolist() == [600] * 60
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE rows (x0 REAL)")
+    database.execute("INSERT INTO rows VALUES (0)")
+    [row] = database.execute(to_sql(card, "rows", "sqlite", columns=["x0"])).fetchall()
+    assert 600 in row
+
+
+WEIGHTS = {
+    "none": lambda n: None,
+    "fractions": lambda n: np.random.default_rng(0).uniform(0.5, 2, n),
+    "some zero": lambda n: np.arange(n) % 3.0,
+}
+SEEN = {
+    "tree": TreeRank(random_state=0),
+    "balanced tree": TreeRank(random_state=0, class_weight="balanced"),
+    "forest": RankingForest(n_estimators=10, random_state=0),
+    "balanced forest": RankingForest(n_estimators=10, random_state=0, class_weight="balanced"),
+    "half of the rows": RankingForest(n_estimators=10, max_samples=0.5, random_state=0),
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("name", SEEN)
+def test_a_model_that_is_fitted_already_warns_of_its_training_rows(name, weights):
+    X, y = loans()
+    X, new_X, y, new_y = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
+    weight = WEIGHTS[weights](len(y))
+    model = clone(SEEN[name]).fit(X, y, sample_weight=weight)
+    card = Scorecard(model, cv="prefit")
+    with pytest.warns(UserWarning, match="Got cv='prefit' with the rows that the model was fitted"):
+        card.fit(X, y, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        card.fit(new_X, new_y, weight)  # as many of each class
 
 
 def test_grades_of_a_tree_are_unions_of_its_strata(cards):

@@ -15,12 +15,13 @@ from sklearn.metrics import roc_auc_score
 from treerank import _core
 from treerank._comparison.folds import Fold, make_folds
 from treerank._comparison.result import Comparison
+from treerank._input.classifiers import fit_weighted
 from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
 from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
 from treerank._input.types import LabelOrder, RandomStateLike, TableLike
-from treerank._input.weights import check_weights, weight_argument
+from treerank._input.weights import check_weights
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
 
@@ -198,8 +199,8 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
     train, test = fold
     model = clone(model)
     start = perf_counter()
-    weights = {} if data.weight is None else weight_argument(model, data.weight[train])
-    model.fit(take_rows_of(data.X, train), data.labels[train], **weights)
+    training_weight = None if data.weight is None else data.weight[train]
+    fit_weighted(model, take_rows_of(data.X, train), data.labels[train], training_weight)
     fitted = perf_counter()
     scores = _scores(model, take_rows_of(data.X, test), data.n_classes)
     scored = perf_counter()

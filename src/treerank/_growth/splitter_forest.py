@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from treerank._growth.splitter_trees import (
     grow_cell_tree,
     is_function,
 )
+from treerank._growth.splitter_warnings import Caught, gather_in_worker, warn_once
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._input.weights import Weights
@@ -46,7 +48,7 @@ def grow_splitter_forest(
     change that. A tree depends only on its index, not on the process that grows it.
     """
     trees = []
-    with progress_bar("growing", verbose) as progress:
+    with warn_once(splitter) as caught, progress_bar("growing", verbose) as progress:
         run = Parallel(n_jobs, prefer="processes", return_as="generator")
         jobs = (
             delayed(_grow)(
@@ -59,10 +61,12 @@ def grow_splitter_forest(
                 options,
                 sampling,
                 number,
+                os.getpid(),
             )
             for number in numbers
         )
-        for tree in run(jobs):
+        for tree, warned in run(jobs):
+            caught.extend(warned)
             trees.append(replace(tree, encoding=encoding))  # shared, not one copy per process
             if progress is not None:
                 progress(len(trees) / len(numbers))
@@ -82,7 +86,8 @@ def _grow(
     options: TreeRankOptions,
     sampling: Sampling,
     number: int,
-) -> SplitterTree:
+    parent: int,
+) -> tuple[SplitterTree, list[Caught]]:
     n_rows = rows.shape[1]
     units = weights.as_units
     units = np.ones(n_rows, dtype=np.int64) if units is None else units
@@ -90,4 +95,6 @@ def _grow(
         units = units * sampling.counts(number, n_rows)
     state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)
     sample = TreeRows(rows, labels, units, weights.scale, encoding, n_classes)
-    return grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))
+    with gather_in_worker(parent) as caught:
+        tree = grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))
+    return tree, caught

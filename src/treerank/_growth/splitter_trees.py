@@ -18,6 +18,7 @@ from treerank._binning.binning import Codes
 from treerank._binning.encoding import Encoding, Matrix
 from treerank._growth.progress import progress_bar
 from treerank._growth.splitter_choice import as_splitter
+from treerank._growth.splitter_warnings import warn_once
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.focus import CoreFocus
 from treerank._input.validation import TrainingData
@@ -113,7 +114,11 @@ def grow_cell_trees(
         trees.append(Growth(sample, root, [root], [root]))
     choose = _chooser(splitter)
     n_rows = sum(len(tree.root.rows) for tree in trees)
-    with progress_bar("growing", verbose) as progress, Parallel(n_jobs, require="sharedmem") as run:
+    with (
+        warn_once(splitter),
+        progress_bar("growing", verbose) as progress,
+        Parallel(n_jobs, require="sharedmem") as run,
+    ):
         while any(tree.pending for tree in trees):
             if progress is not None:
                 left_over = sum(len(node.rows) for tree in trees for node in tree.pending)

@@ -1,11 +1,13 @@
-"""Classifiers given as splitting rules: validation, and how they accept sample weights."""
+"""Classifiers of others: validation of those that split cells, and how they accept weights."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from sklearn import config_context
 from sklearn.base import is_classifier
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.neighbors import KNeighborsClassifier
@@ -57,7 +59,27 @@ def weight_parameter(classifier: Any) -> str | None:
         return None if inside is None else f"{classifier.steps[-1][0]}__{inside}"
     if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
         return weight_parameter(classifier.estimator)
+    if isinstance(classifier, StackingClassifier | VotingClassifier):
+        # They hand a parameter of this name on to all their models.
+        models = [model for _, model in classifier.estimators if model != "drop"]
+        takes_it = all(weight_parameter(model) == "sample_weight" for model in models)
+        return "sample_weight" if takes_it else None
     return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
+
+
+def fit_weighted(model: Any, X: Any, y: Any, weight: Any | None, **more: Any) -> Any:
+    """Fit any classifier with sample weights, which a Pipeline hands on to its last step.
+
+    scikit-learn's routing of metadata is off meanwhile: the user passes the weights to us, and has
+    no model to request them from.
+    """
+    if weight is None:
+        return model.fit(X, y, **more)
+    name = weight_parameter(model)
+    if name is None:
+        raise ValueError(f"{type(model).__name__} takes no sample_weight; leave the weights out.")
+    with config_context(enable_metadata_routing=False):
+        return model.fit(X, y, **{name: weight}, **more)
 
 
 def shares_generator(classifier: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ import sklearn
 # Stack frames of these packages are skipped, to find the user's code that called them.
 _INSIDE = (
     str(Path(__file__).parents[1]),
+    contextlib.__file__,
     *(str(Path(str(package.__file__)).parent) for package in (sklearn, joblib)),
 )
 

@@ -10,12 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 
 from treerank import _core
 
@@ -266,12 +263,3 @@ def check_weight_block(
             "negative (Negative values in data passed to `sample_weight`)."
         )
     return weight
-
-
-def weight_argument(model: Any, weight: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the weights as a keyword argument of `fit`; in a Pipeline, for its last step."""
-    if isinstance(model, Pipeline) and has_fit_parameter(model[-1], "sample_weight"):
-        return {f"{model.steps[-1][0]}__sample_weight": weight}
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(f"{type(model).__name__} takes no sample_weight; leave the weights out.")
-    return {"sample_weight": weight}

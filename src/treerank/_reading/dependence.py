@@ -76,6 +76,8 @@ def partial_dependence(
         feature has no more distinct values than this, they form the grid. For a categorical
         feature, the levels do.
     percentiles : tuple of two floats, default=(0.05, 0.95)
+        Ends of the grid. If both are the same value, as in a column that is mostly zero, the grid
+        goes from this value to the percentiles of the distinct values.
     response : {"score", "probability"}, default="score"
         Average `score_samples`, or the probability of the last class.
     sample_weight : array-like of shape (n_samples,), optional
@@ -192,7 +194,8 @@ def _grid_of(
         return distinct
     first, last = np.quantile(known, [low, high])
     if first == last:
-        first, last = distinct[0], distinct[-1]
+        ends = np.quantile(distinct, [low, high])
+        first, last = min(first, ends[0]), max(last, ends[1])
     return np.linspace(first, last, resolution)
 
 

@@ -15,11 +15,12 @@ from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
-from treerank._input.types import FittedClassifier, FittedRanker, RandomStateLike, TableLike
+from treerank._input.types import FittedClassifier, RandomStateLike, TableLike
 from treerank._input.validation import _feature_names
 from treerank._reading.attributions import attributions, rows_of
 from treerank._reading.reasons import check_groups
 from treerank._reading.tree_sums import tree_sum
+from treerank._select.scores import ranking_scores
 from treerank.metrics._delong import difference_limits
 from treerank.metrics._input import check_level, check_ordered
 from treerank.metrics._ordinal import _placements
@@ -128,7 +129,7 @@ def attribution_importance(
 
 
 def auc_importance(
-    model: FittedRanker,
+    model: FittedClassifier,
     X: TableLike,
     y: ArrayLike,
     *,
@@ -147,7 +148,8 @@ def auc_importance(
 
     Parameters
     ----------
-    model : fitted estimator with `score_samples` and `classes_`
+    model : fitted estimator
+        A model of this library, or any binary classifier with scores.
     X : array-like or data frame of shape (n_samples, n_features)
         Rows that the model was not fitted to.
     y : array-like of shape (n_samples,)
@@ -185,7 +187,7 @@ def auc_importance(
 
     def score(at: list[int], order: NDArray[np.intp] | None) -> Floats:
         rows = X if order is None else _shuffled(frame, at, order)
-        return np.asarray(model.score_samples(rows), dtype=np.float64)
+        return ranking_scores(model, rows)
 
     judged = labels, np.asarray(model.classes_), sample_weight
     return importance_by_shuffling(score, members, judged, repeats, level, rng)

@@ -101,9 +101,21 @@ def _places_of_grid(column: NDArray[Any]) -> NDArray[np.intp]:
     ranked = known[np.argsort(column[known], kind="stable")]
     if len(ranked) == 0:
         return ranked
-    at = np.linspace(0.05, 0.95, GRID) * (len(ranked) - 1)
-    chosen = ranked[np.rint(at).astype(np.intp)]
-    return chosen[np.unique(column[chosen], return_index=True)[1]]
+    distinct = ranked[np.unique(column[ranked], return_index=True)[1]]
+    if len(distinct) <= GRID:
+        return distinct
+    chosen = np.unique(column[_spread(ranked, GRID)])
+    if len(chosen) < GRID:  # many rows share a value: the others come by their place among values
+        others = distinct[~np.isin(column[distinct], chosen)]
+        more = _spread(others, GRID - len(chosen))
+        chosen = np.sort(np.append(chosen, column[more]))
+    return distinct[np.searchsorted(column[distinct], chosen)]
+
+
+def _spread(ordered: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Choose n members at equal distances, from the 5th percentile to the 95th."""
+    at = np.linspace(0.05, 0.95, n) * (len(ordered) - 1)
+    return ordered[np.rint(at).astype(np.intp)]
 
 
 def _draw(n_rows: int, wanted: int, rng: np.random.Generator) -> NDArray[np.intp]:

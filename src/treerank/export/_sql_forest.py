@@ -190,6 +190,8 @@ def _code(packed: PackedWalks, feature: int, missing: str, words: Dialect) -> st
     """Code of a level, or rank of a number; 0, or above all cuts, if it is missing."""
     if missing == "set":
         return f"CAST(value_{feature} AS {words.integer})"
+    if feature not in packed.thresholds:  # the trees have no tests
+        return "0"
     return f"COALESCE(rank_{feature}, {0 if missing == 'left' else packed.largest_cut + 1})"
 
 

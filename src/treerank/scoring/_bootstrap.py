@@ -14,9 +14,9 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank._base import RankingModel
+from treerank._input.classifiers import fit_weighted
 from treerank._input.frames import take_rows_of
 from treerank._input.types import FittedClassifier, TableLike
-from treerank._input.weights import weight_argument
 from treerank._select.scores import ranking_scores
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._calibration import slope_alone
@@ -106,8 +106,7 @@ def predict(model: FittedClassifier, rows: Rows) -> Predictions:
 def fit_procedure(estimator: Any, rows: Rows) -> Any:
     """Fit the procedure to all rows, on one thread like its repetitions."""
     model = _on_one_thread(clone(estimator))
-    weights = {} if rows.weight is None else weight_argument(model, rows.weight)
-    return model.fit(rows.X, rows.labels, **weights)
+    return fit_weighted(model, rows.X, rows.labels, rows.weight)
 
 
 @dataclass(frozen=True)
@@ -165,16 +164,14 @@ def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
         # Integer weights equal repeated rows for them, and a weighted row stays in one fold.
         taken = np.flatnonzero(drawn)
         weight = drawn if rows.weight is None else drawn * rows.weight
-        weights = weight_argument(fitted, weight[taken])
-        return model.fit(take_rows_of(rows.X, taken), rows.labels[taken], **weights)
+        return fit_weighted(model, take_rows_of(rows.X, taken), rows.labels[taken], weight[taken])
     taken = np.repeat(np.arange(len(drawn)), drawn.astype(np.intp))
     more: dict[str, Any] = {}
-    if rows.weight is not None:
-        more = weight_argument(model, rows.weight[taken])
+    weights = None if rows.weight is None else rows.weight[taken]
     if searches and (model.cv is None or isinstance(model.cv, int)):
         model.set_params(cv=StratifiedGroupKFold(model.cv or 5))
         more["groups"] = taken
-    return model.fit(take_rows_of(rows.X, taken), rows.labels[taken], **more)
+    return fit_weighted(model, take_rows_of(rows.X, taken), rows.labels[taken], weights, **more)
 
 
 def _on_one_thread(model: Any) -> Any:

@@ -11,10 +11,10 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from treerank._forest import RankingForest
+from treerank._input.classifiers import fit_weighted
 from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.types import FittedClassifier, TableLike
-from treerank._input.weights import weight_argument
 from treerank._select.quality import ranking_quality
 from treerank._select.scores import probabilities, ranking_scores
 
@@ -161,8 +161,8 @@ def _fit_again(
 ) -> Any:
     """Fit the same kind of model to some of the rows."""
     fresh = _as_new(model).set_params(**parameters)
-    weights = {} if weight is None else weight_argument(fresh, weight[rows])
-    return fresh.fit(take_rows_of(X, rows), labels[rows], **weights)
+    weights = None if weight is None else weight[rows]
+    return fit_weighted(fresh, take_rows_of(X, rows), labels[rows], weights)
 
 
 def _as_new(model: FittedClassifier) -> Any:

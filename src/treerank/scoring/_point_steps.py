@@ -45,6 +45,8 @@ def steps_of_range(
             f"Got a scale of {last - first:,} points from end to end; expected at most "
             f"{MAX_STEPS:,}. Lower pdo."
         )
+    if first == last:
+        return np.empty(0), np.array([sign * first]).astype(np.int64)
     wanted = np.arange(first, last) + 0.5
     below, above = np.full(len(wanted), low), np.full(len(wanted), high)
     for _ in range(HALVINGS):

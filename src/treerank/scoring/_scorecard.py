@@ -10,10 +10,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import RankingModel
+from treerank._input.classifiers import fit_weighted
 from treerank._input.frames import frame_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
 from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.warn import warn
 from treerank._reading.rules import group_rules
 from treerank._select.scores import ranking_scores
 from treerank._trees.ranking_tree import RankTree
@@ -25,6 +27,7 @@ from treerank.scoring._model_scores import grade_cuts, partition_of, scale_of, s
 from treerank.scoring._point_steps import steps_of_range, steps_of_strata
 from treerank.scoring._points import Points
 from treerank.scoring._steps import step_of
+from treerank.scoring._training_rows import are_training_rows
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +39,9 @@ class Scorecard(RankingModel):
     models that have not seen them: by out-of-bag trees for a forest of bootstrap samples, otherwise
     by cross-validation. A forest without ``oob_score=True`` is grown once more for this if it has
     at least 50 trees, and is cross-validated if it has fewer. With ``cv="prefit"`` the model is
-    already fitted, and `fit` takes rows that it has not seen. The ranking does not change:
+    already fitted, and `fit` takes rows that it has not seen: on training rows the event rates of
+    the grades and the probabilities would be too extreme. `fit` warns if it recognises the training
+    rows of a tree or of a forest; for other models it cannot. The ranking does not change:
     `score_samples` and the AUC are those of the model.
 
     Parameters
@@ -127,9 +132,9 @@ class Scorecard(RankingModel):
         if isinstance(self.cv, str):
             check_is_fitted(self.estimator)
             scores = ranking_scores(self.estimator, X)
+            self._warn_of_training_rows(X, y, sample_weight)
             return self.fit_scores(self.estimator, scores, y, sample_weight, "rows given")
-        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        model = clone(self.estimator).fit(X, y, **weights)
+        model = fit_weighted(clone(self.estimator), X, y, sample_weight)
         found = held_out_scores(
             model, X, check_known_labels(y, np.asarray(model.classes_)),
             None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
@@ -185,6 +190,18 @@ class Scorecard(RankingModel):
         self.grades_, self.calibrator_ = grades, calibrator
         self._keep_points(steps)
         return self
+
+    def _warn_of_training_rows(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> None:
+        labels = check_known_labels(y, np.asarray(self.estimator.classes_))
+        weight = check_weights(sample_weight, len(labels))
+        if are_training_rows(self.estimator, X, labels, weight):
+            warn(
+                "Got cv='prefit' with the rows that the model was fitted to; expected rows that it "
+                "has not seen: on training rows the event rates of the grades and the "
+                "probabilities are too extreme. Leave out cv, or pass other rows."
+            )
 
     def _checked(self) -> tuple[Grades | None, str | None]:
         """Check the parameters; return unfitted grades and the method of calibration."""

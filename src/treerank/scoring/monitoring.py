@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._base import TreeRanker
+from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier
@@ -21,7 +21,9 @@ from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, sco
 from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
 from treerank.scoring._plain import format_table, format_value, to_plain
 from treerank.scoring._rows import check_two_classes, score_rows
+from treerank.scoring._scorecard import unwrap
 from treerank.scoring._sequential import log_evidence
+from treerank.scoring._training_rows import are_training_rows
 
 # The tests of AUC, calibration and score share the level of the whole monitoring.
 N_TESTS = 3
@@ -264,17 +266,14 @@ def _check_baseline(model: FittedClassifier, code: NDArray[Any]) -> None:
 
 
 def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> None:
-    """Warn if the baseline falls into the strata of a tree exactly as its training rows did."""
-    if not isinstance(model, TreeRanker) or baseline.rows is not None:
-        return
-    counts = model.partition_.counts
-    place = model.apply(baseline.X).astype(np.intp) * counts.shape[1] + baseline.code
-    found = np.bincount(place, weights=baseline.weight, minlength=counts.size)
-    if np.array_equal(found.reshape(counts.shape), counts):
+    """Warn if the baseline certainly consists of the training rows of a tree or forest."""
+    X = baseline.X if baseline.rows is None else take_rows_of(baseline.X, baseline.rows)
+    labels = np.asarray(model.classes_)[baseline.code]
+    if are_training_rows(unwrap(model)[0], X, labels, baseline.weight):
         warn(
-            "Got a baseline that falls into all strata just as the training rows did; expected "
-            "rows that the model was not fitted to: on training rows its AUC is too good, and "
-            "every later period looks like a decline."
+            "Got a baseline of the rows that the model was fitted to; expected rows that it has "
+            "not seen: on training rows its AUC is too good, and every later period looks like a "
+            "decline."
         )
 
 

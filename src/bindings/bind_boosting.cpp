@@ -13,7 +13,7 @@ namespace treerank {
 
 namespace {
 
-using Derivatives = std::optional<Vector<double>>;
+using GivenDerivatives = std::optional<Vector<double>>;
 using Scores = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
 // The rounds of a fit, with the arrays that they refer to.
@@ -52,8 +52,8 @@ class PyRounds {
         run([&] { rounds_->set_logistic_gradients(scores.data(), labels.data(), bits, *pool_); });
     }
 
-    nb::object grow(const Derivatives& first, const Derivatives& second, int bits, double scale,
-                    const std::optional<Vector<std::uint32_t>>& rows,
+    nb::object grow(const GivenDerivatives& first, const GivenDerivatives& second, int bits,
+                    double scale, const std::optional<Vector<std::uint32_t>>& rows,
                     const Vector<std::int32_t>& chosen, const nb::dict& options,
                     const std::optional<Scores>& scores) {
         if (first.has_value() != second.has_value() || (first && first->size() != n_rows_) ||
@@ -101,7 +101,7 @@ class PyRounds {
 };
 
 template <class Code>
-void bind_for_codes(nb::class_<PyRounds>& rounds) {
+void bind_rounds_for(nb::class_<PyRounds>& rounds) {
     rounds.def(nb::init<const Matrix<Code>&, const Units&, const Vector<std::int32_t>&,
                         const Vector<std::uint8_t>&, const Vector<std::int8_t>&, std::size_t>(),
                nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),
@@ -113,8 +113,8 @@ void bind_for_codes(nb::class_<PyRounds>& rounds) {
 
 void bind_boosting(nb::module_& m) {
     nb::class_<PyRounds> rounds(m, "BoostingRounds", "Trees grown one after another on gradients.");
-    bind_for_codes<std::uint8_t>(rounds);
-    bind_for_codes<std::uint16_t>(rounds);
+    bind_rounds_for<std::uint8_t>(rounds);
+    bind_rounds_for<std::uint16_t>(rounds);
     rounds.def("set_logistic_gradients", &PyRounds::set_logistic_gradients,
                nb::arg("scores").noconvert(), nb::arg("labels").noconvert(), nb::arg("bits"),
                "Sets the gradients of the logistic loss, rounded to `bits` bits. Scores are "

@@ -18,7 +18,8 @@ set(CMAKE_UNITY_BUILD ${TREERANK_PRECOMPILE})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
 nanobind_add_module(_core NB_STATIC STABLE_ABI FREE_THREADED NB_SUPPRESS_WARNINGS
                     ${bindings_sources})
-set_target_properties(_core PROPERTIES UNITY_BUILD OFF)
+# The bindings in two parts, so that another processor has something to do.
+set_target_properties(_core PROPERTIES UNITY_BUILD_BATCH_SIZE 7)
 target_link_libraries(_core PRIVATE treerank_core)
 if(TREERANK_PRECOMPILE)
   target_precompile_headers(_core PRIVATE src/bindings/arrays.hpp)

@@ -79,7 +79,7 @@ nb::tuple py_attribute_baseline(const Vector<std::int64_t>& starts, const Record
 }
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
+void bind_attributions_for(nb::module_& m) {
     m.def("attribute_paths", &py_attribute_paths<Code>, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("set_of").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("at_end").noconvert(),
@@ -99,8 +99,8 @@ void bind_for_codes(nb::module_& m) {
 }  // namespace
 
 void bind_attributions(nb::module_& m) {
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    bind_attributions_for<std::uint8_t>(m);
+    bind_attributions_for<std::uint16_t>(m);
     m.def(
         "estimated_paths",
         [](const Vector<std::int64_t>& starts, const Records& slots,

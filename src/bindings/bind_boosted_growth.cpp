@@ -12,8 +12,9 @@ namespace {
 
 using Derivatives = nb::ndarray<double, nb::numpy, nb::ndim<1>, nb::c_contig>;
 
-void make_growth(BoostedGrowth* self, const Vector<std::int32_t>& n_codes,
-                 const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic) {
+void make_boosted_growth(BoostedGrowth* self, const Vector<std::int32_t>& n_codes,
+                         const Vector<std::uint8_t>& categorical,
+                         const Vector<std::int8_t>& monotonic) {
     new (self) BoostedGrowth(make_features(n_codes, categorical, monotonic));
 }
 
@@ -47,7 +48,7 @@ void bind_boosted_growth(nb::module_& m) {
           "scores; labels are 0 or 1.");
     nb::class_<BoostedGrowth>(m, "BoostedGrowth",
                               "A boosted tree whose rows are counted and partitioned elsewhere.")
-        .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
+        .def("__init__", &make_boosted_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert())
         .def("start", &start, nb::arg("options"), nb::arg("gradient_unit"), nb::arg("hessian_unit"),
              nb::arg("n_rows"), nb::arg("sum").noconvert(), nb::arg("most_open"))

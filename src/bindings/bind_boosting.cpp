@@ -115,7 +115,7 @@ class PyRounds {
 };
 
 template <class Code>
-void bind_for_codes(nb::class_<PyRounds>& rounds) {
+void bind_rounds_for(nb::class_<PyRounds>& rounds) {
     rounds.def(nb::init<const Matrix<Code>&, const Units&, const Vector<std::int32_t>&,
                         const Vector<std::uint8_t>&, const Vector<std::int8_t>&, std::size_t>(),
                nb::arg("codes").noconvert(), nb::arg("weights").noconvert().none(),
@@ -127,8 +127,8 @@ void bind_for_codes(nb::class_<PyRounds>& rounds) {
 
 void bind_boosting(nb::module_& m) {
     nb::class_<PyRounds> rounds(m, "BoostingRounds", "Trees grown one after another on gradients.");
-    bind_for_codes<std::uint8_t>(rounds);
-    bind_for_codes<std::uint16_t>(rounds);
+    bind_rounds_for<std::uint8_t>(rounds);
+    bind_rounds_for<std::uint16_t>(rounds);
     rounds.def(
         "boost", &PyRounds::boost, nb::arg("scores").noconvert(), nb::arg("labels").noconvert(),
         nb::arg("bits"), nb::arg("scale"), nb::arg("sampling").none(), nb::arg("first_round"),

@@ -273,7 +273,7 @@ nb::tuple py_score_out_of_bag_by_feature(const Vector<std::int64_t>& starts, con
 }
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
+void bind_forest_for(nb::module_& m) {
     m.def("grow_forests", &py_grow_forests<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("n_codes").noconvert(), nb::arg("categorical").noconvert(),
@@ -314,8 +314,8 @@ void bind_for_codes(nb::module_& m) {
 }  // namespace
 
 void bind_forest(nb::module_& m) {
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    bind_forest_for<std::uint8_t>(m);
+    bind_forest_for<std::uint16_t>(m);
     m.def("bake_shrinkage", &py_bake_shrinkage, nb::arg("starts").noconvert(),
           nb::arg("slots").noconvert(), nb::arg("step").noconvert(), nb::arg("weight").noconvert(),
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(), nb::arg("shrinkage"),

@@ -122,7 +122,7 @@ auto py_vus_gains(const Matrix<double>& cells, std::size_t place, const Matrix<d
 }
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
+void bind_grow_for(nb::module_& m) {
     m.def("grow_trees", &py_grow_trees<Code>, nb::arg("codes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("repeats").noconvert().none(),
           nb::arg("weights").noconvert().none(), nb::arg("n_codes").noconvert(),
@@ -144,8 +144,8 @@ void bind_for_codes(nb::module_& m) {
 }  // namespace
 
 void bind_grow(nb::module_& m) {
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    bind_grow_for<std::uint8_t>(m);
+    bind_grow_for<std::uint16_t>(m);
     m.def("vus_gains", &py_vus_gains, nb::arg("cells").noconvert(), nb::arg("place"),
           nb::arg("left").noconvert(), nb::arg("total").noconvert(),
           "Returns the increase of VUS if one of the cells (weights by class, best cell first) is "

@@ -14,11 +14,11 @@ namespace treerank {
 
 namespace {
 
-void make_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
-                 const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
-                 const nb::dict& options, const Vector<double>& total, std::size_t tree,
-                 const CodeValues& code_values, double gathered_weight, std::size_t histogram_bytes,
-                 bool gathers_cells) {
+void make_level_growth(LevelGrowth* self, const Vector<std::int32_t>& n_codes,
+                       const Vector<std::uint8_t>& categorical,
+                       const Vector<std::int8_t>& monotonic, const nb::dict& options,
+                       const Vector<double>& total, std::size_t tree, const CodeValues& code_values,
+                       double gathered_weight, std::size_t histogram_bytes, bool gathers_cells) {
     if (total.size() < 2 || total.size() > kMaxClasses)
         throw nb::value_error("total: from 2 to 32 classes expected");
     const TreeRankOptions parsed = treerank_options(options);
@@ -80,7 +80,7 @@ auto frontier_records(LevelGrowth& growth) {
 void bind_growth(nb::module_& m) {
     nb::class_<LevelGrowth>(m, "LevelGrowth",
                             "A ranking tree grown from sums over shards of the rows.")
-        .def("__init__", &make_growth, nb::arg("n_codes").noconvert(),
+        .def("__init__", &make_level_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert(),
              nb::arg("options"), nb::arg("total").noconvert(), nb::arg("tree"),
              nb::arg("code_values").noconvert().none(), nb::arg("gathered_weight"),

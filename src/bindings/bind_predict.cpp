@@ -137,7 +137,7 @@ auto py_sum_over_rows(const Records& slots, const Vector<std::int32_t>& target,
 }
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
+void bind_predict_for(nb::module_& m) {
     m.def("apply", &py_apply<Code>, nb::arg("slots").noconvert(), nb::arg("target").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
           "Returns the cell in which each row ends.");
@@ -170,8 +170,8 @@ void bind_predict(nb::module_& m) {
         nb::arg("tests").noconvert(), nb::arg("category_sets").noconvert(),
         nb::arg("is_split").noconvert(),
         "Compiles a subtree for scoring: (slots, the target of each slot, the index of its test).");
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    bind_predict_for<std::uint8_t>(m);
+    bind_predict_for<std::uint16_t>(m);
 }
 
 }  // namespace treerank

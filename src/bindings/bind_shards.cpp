@@ -184,7 +184,7 @@ nb::tuple py_grow_cell(const Matrix<Code>& codes, const Vector<std::uint32_t>& r
 }
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
+void bind_shards_for(nb::module_& m) {
     m.def("step_rows", &py_step_rows<Code>, nb::arg("codes").noconvert(),
           nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("steps").noconvert(),
           nb::arg("sets").noconvert(), nb::arg("n_slots"),
@@ -224,8 +224,8 @@ void bind_shards(nb::module_& m) {
           nb::arg("repeats").noconvert().none(), nb::arg("weights").noconvert().none(),
           nb::arg("cell_of_row").noconvert(), nb::arg("roots").noconvert(),
           "Puts the rows of a shard into the slots of the trials: (rows, starts).");
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    bind_shards_for<std::uint8_t>(m);
+    bind_shards_for<std::uint16_t>(m);
 }
 
 }  // namespace treerank

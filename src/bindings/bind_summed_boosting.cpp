@@ -105,7 +105,7 @@ nb::tuple py_count_gradients(const Matrix<Code>& codes, const Matrix<std::int32_
 }
 
 template <class Code>
-void bind_for_codes(nb::module_& m) {
+void bind_count_gradients_for(nb::module_& m) {
     m.def("count_gradients", &py_count_gradients<Code>, nb::arg("codes").noconvert(),
           nb::arg("gradients").noconvert(), nb::arg("weights").noconvert().none(),
           nb::arg("rows").noconvert(), nb::arg("starts").noconvert(), nb::arg("slots").noconvert(),
@@ -134,8 +134,8 @@ void bind_summed_boosting(nb::module_& m) {
              nb::arg("squares").noconvert().none(), "Takes the requested sums over all shards.")
         .def("tree", &PySummedBoosting::tree,
              "Returns the tree in the form that BoostingRounds returns.");
-    bind_for_codes<std::uint8_t>(m);
-    bind_for_codes<std::uint16_t>(m);
+    bind_count_gradients_for<std::uint8_t>(m);
+    bind_count_gradients_for<std::uint16_t>(m);
 }
 
 }  // namespace treerank

@@ -28,6 +28,7 @@ def judged(tmp_path_factory):
     new = X[400:].assign(default=labels[400:], customer=np.arange(500) // 4)
     new["opened"] = np.repeat([f"2026-{k:02d}-01" for k in range(1, 11)], 50)
     new.to_csv(folder / "new.csv", index=False)
+    new[::2].to_csv(folder / "half.csv", index=False)
     return folder, models, new
 
 
@@ -59,7 +60,7 @@ def test_the_report_compares_with_a_champion_of_other_columns(judged, tmp_path):
 
 def test_folds_of_compare_keep_groups_and_go_forward_in_time(judged):
     folder = judged[0]
-    arguments = ["compare", folder / "new.csv", "--target", "default", "--cv", 2]
+    arguments = ["compare", folder / "half.csv", "--target", "default", "--cv", 2]
     plain = run(*arguments, "--drop", "customer", "--drop", "opened").output
     for options in (["--group", "customer", "--drop", "opened"],
                     ["--time", "opened", "--drop", "customer"]):  # fmt: skip

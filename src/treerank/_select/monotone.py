@@ -47,8 +47,9 @@ def monotone_values(
     bounding boxes of unions overlap far too much for that. Values are then made to decrease along
     the order of the tree, which satisfies the constraints by construction.
     """
-    n_tests = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
-    if (n_tests > 3).any():  # more than one test and its two leaves
+    first: NDArray[np.int32] = tree.cells["first_test"]
+    last: NDArray[np.int32] = tree.cells["last_test"]
+    if ((last - first)[tree.is_split] > 3).any():  # more than one test and its two leaves
         return falling(values, tree.counts[cells].sum(axis=1))
     boxes = [_bounding_box(tree, binning, int(cell)) for cell in cells]
     above = np.eye(len(cells), dtype=bool)  # above[a, b]: b must be at least a

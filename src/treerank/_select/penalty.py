@@ -152,5 +152,7 @@ def check_share_within(bounds: tuple[float, float] | None, tree: CellTree) -> No
 
 def _most_cuts(tree: CellTree) -> int:
     """Return the tests of the largest LeafRank tree; a binary tree of m tests has 2 m + 1 nodes."""
-    nodes = (tree.cells["last_test"] - tree.cells["first_test"])[tree.is_split]
+    first: NDArray[np.int32] = tree.cells["first_test"]
+    last: NDArray[np.int32] = tree.cells["last_test"]
+    nodes = (last - first)[tree.is_split]
     return int(nodes.max(initial=3) - 1) // 2

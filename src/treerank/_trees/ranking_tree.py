@@ -309,15 +309,16 @@ class RankTree(CellTree):
         self, cells: Records, split: NDArray[np.bool_], old_numbers: NDArray[np.intp]
     ) -> dict[str, Any]:
         """Drop the tests of removed cells, and renumber the others."""
-        sizes = (cells["last_test"] - cells["first_test"])[split]
+        first: NDArray[np.int32] = cells["first_test"]
+        last: NDArray[np.int32] = cells["last_test"]
+        sizes = (last - first)[split]
         starts = np.cumsum(sizes, dtype=np.int32) - sizes
-        shift = np.repeat(starts - cells["first_test"][split], sizes)
+        shift = np.repeat(starts - first[split], sizes)
         tests = self.tests[np.arange(len(shift)) - shift]
         inner = tests["left"] >= 0
         for name in ("left", "right"):
             tests[name][inner] += shift[inner]
-        cells["first_test"][split] = starts
-        cells["last_test"][split] = starts + sizes
+        first[split], last[split] = starts, starts + sizes
         categorical = tests["categorical"] == 1
         used, position = np.unique(tests["cut"][categorical], return_inverse=True)
         tests["cut"][categorical] = position

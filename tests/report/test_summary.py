@@ -135,3 +135,18 @@ def test_the_sign_off_is_the_end_of_every_report(data, appendix):
     for field in ("name", "role", "date", "signature"):
         assert end.count(f'data-label="{field}"') == len(SIGNATURES)
     assert text.count("Sign-off</h") == 1
+
+
+def test_a_name_for_the_labels_takes_the_place_of_their_own(data):
+    x, y = data[2:]
+    model = TreeRank(max_depth=1, pruning=None).fit(*data[:2])
+    for labels, name, shown in [
+        (y, None, "default = 1"),
+        (y, "bad loan", "bad loan = 1"),
+        (y.to_numpy(), "default", "default = 1"),
+        (y.to_numpy(), None, "1"),
+    ]:
+        text = report(model, x, labels, out=None, target=name, rows=0)
+        assert sentences(text)[0].endswith(f"have the outcome {shown}.")
+    held_out = report(model, train=(x, y.to_numpy()), cv=2, out=None, target="default", rows=0)
+    assert sentences(held_out)[0].endswith("have the outcome default = 1.")

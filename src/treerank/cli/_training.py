@@ -25,6 +25,7 @@ class Training:
 
     features: Any  # pyarrow table: doubles, text, booleans
     labels: NDArray[Any]
+    target: str  # name of the labels
     weights: NDArray[np.float64] | None
     categories: list[str]
     kinds: dict[str, str]  # column to a description of its type
@@ -119,6 +120,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     return Training(
         features=pa.table(features.columns),
         labels=labels,
+        target=target,
         weights=weights,
         categories=[name for name, kind in features.kinds.items() if kind == "category"],
         kinds=features.said,

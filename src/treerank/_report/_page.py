@@ -219,9 +219,7 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     return path
 
 
-def _read_training(
-    model: FittedClassifier, train: Any, target: str | None
-) -> ScoredRows | None:
+def _read_training(model: FittedClassifier, train: Any, target: str | None) -> ScoredRows | None:
     if train is None:
         return None
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):

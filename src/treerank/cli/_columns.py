@@ -23,6 +23,7 @@ from treerank.cli._dates import (
 )
 from treerank.cli._errors import BadInput
 from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma, infinite_number
+from treerank.cli._places import Place
 
 # A column with a smaller share of text than this is a number with errors in it.
 MIXED_SHARE = 0.1
@@ -38,6 +39,7 @@ class ColumnRules:
 
     types: dict[str, str]  # column to number, category or date
     parts: dict[str, list[str]]  # column to the parts to compute from its dates
+    place: Place  # says where a row is
     decimal: str = "."
     date_order: str | None = None
 
@@ -46,6 +48,7 @@ class ColumnRules:
 class Features:
     """Converted feature columns, and how they were converted."""
 
+    place: Place  # says where a row is
     columns: dict[str, Any] = field(default_factory=dict)  # doubles, text, booleans
     kinds: dict[str, str] = field(default_factory=dict)  # column to number or category
     said: dict[str, str] = field(default_factory=dict)  # column to a description of its type
@@ -54,7 +57,7 @@ class Features:
 
     def add(self, name: str, kind: str, column: Any, said: str = "") -> None:
         """Add a column; raise if it has infinite numbers."""
-        problem = infinite_number(name, column) if kind == "number" else None
+        problem = infinite_number(name, column, self.place) if kind == "number" else None
         if problem is not None:
             raise BadInput(problem)
         self.columns[name], self.kinds[name], self.said[name] = column, kind, said or kind
@@ -62,7 +65,7 @@ class Features:
 
 def take_columns(table: Any, names: list[str], rules: ColumnRules) -> Features:
     """Convert the columns. Problems are collected, not raised."""
-    found = Features()
+    found = Features(rules.place)
     for name in names:
         try:
             _take(found, name, table[name], rules)
@@ -157,7 +160,7 @@ def _take_text(
             _take_dates(found, name, column, rules)
             return
     if wanted != "category":
-        _check_nearly(name, column, known, wanted, rules.decimal)
+        _check_nearly(name, column, known, wanted, rules)
         category = Category(name, True, set(known.to_pylist()), len(known))
         if category.identifies_rows:
             found.left_out.append(
@@ -185,16 +188,19 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
         broken = np.isnan(days) & ~np.asarray(column.is_null())
         if broken.any():
             raise BadInput(
-                f"{no_date(name, column, int(np.argmax(broken)))}, or make the column a category: "
-                f"--type {name}=category"
+                f"{no_date(name, column, int(np.argmax(broken)), rules.place)}, or make the "
+                f"column a category: --type {name}=category"
             )
     for part in rules.parts.get(name, ["days"]):
         values = pa.chunked_array([pa.array(take_part(days, part), from_pandas=True)])
         found.add(f"{name}.{part}", "number", values, f"number: {PARTS[part]}")
 
 
-def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decimal: str) -> None:
+def _check_nearly(
+    name: str, column: Any, known: Any, wanted: str | None, rules: ColumnRules
+) -> None:
     """Raise if text is numeric except in some rows, or except for its decimal mark."""
+    decimal = rules.decimal
     if decimal == "." and len(known) and has_decimal_comma(column):
         raise BadInput(decimal_comma(name, column))
     for style in (NumberStyle(decimal), NumberStyle(decimal, is_plain=False)):
@@ -213,8 +219,8 @@ def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decima
             row = pc.index(fits, False).as_py()
             value = column[row].as_py()
             raise BadInput(
-                f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: line "
-                f"{row + 2:,}, {value!r}); correct it, treat it as missing (--missing "
+                f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: "
+                f"{rules.place(row)}, {value!r}); correct it, treat it as missing (--missing "
                 f"{value!r}), or "
                 f"make the column a category (--type {name}=category)"
             )

@@ -133,7 +133,7 @@ def _known_labels(
         row = int(np.argmax(places < 0))
         remedy = ": give the label that was ranked first (--positive)"
         raise source.bad(
-            f"column {name!r} has the label {said[row]!r} in line {row + 2:,}; expected one of "
+            f"column {name!r} has the label {said[row]!r} in {source.place(row)}; expected one of "
             f"{', '.join(map(str, classes))}, as the model was fitted to"
             f"{remedy if classes.dtype == bool else ''}."
         )

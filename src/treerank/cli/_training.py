@@ -101,7 +101,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     if not names:
         raise source.bad("no column is left to learn from.")
     table = source.read([*names, *dict.fromkeys(name for name in (target, weight, *ids) if name)])
-    rules = ColumnRules(types, parts, source.decimal, source.date_order)
+    rules = ColumnRules(types, parts, source.place, source.decimal, source.date_order)
     features = take_columns(table, names, rules)
     problems = features.problems
     labels = order = weights = None
@@ -260,14 +260,14 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
             column = style.to_numbers(column)
     labels = column.to_numpy()
     if labels.dtype.kind == "f":
-        problem = infinite_number(name, column)
+        problem = infinite_number(name, column, source.place)
         if problem is not None:
             raise source.bad(f"{problem.partition(';')[0]}; expected classes. Correct it.")
         broken = labels != np.round(labels)
         if broken.any():
             row = int(np.argmax(broken))
             raise source.bad(
-                f"column {name!r} has numbers with fractions (first: line {row + 2:,}, "
+                f"column {name!r} has numbers with fractions (first: {source.place(row)}, "
                 f"{labels[row]:g}); expected classes. Divide it into grades, or give another "
                 "--target."
             )
@@ -281,7 +281,7 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(
             f"column {name!r} has no label in {column.null_count:,} of {len(column):,} rows "
-            f"(first: line {row + 2:,}); remove those rows."
+            f"(first: {source.place(row)}); remove those rows."
         )
 
 
@@ -305,6 +305,6 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
 def _bad_weight(source: Source, column: Any, row: int, name: str) -> BadInput:
     value = column[row].as_py()
     return source.bad(
-        f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in line "
-        f"{row + 2:,}; expected finite numbers of at least 0. Correct it."
+        f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in "
+        f"{source.place(row)}; expected finite numbers of at least 0. Correct it."
     )

@@ -16,6 +16,7 @@ from treerank.cli._dates import (
     find_order,
     is_date_type,
     likeliest_order,
+    look_like_dates,
     nearly_dates,
     parse_text,
     take_part,
@@ -159,6 +160,12 @@ def _take_text(
         if order is not None or (len(known) and nearly_dates(known, MIXED_SHARE)):
             _take_dates(found, name, column, rules)
             return
+        if look_like_dates(known, MIXED_SHARE) and len(pc.unique(known)) > FEW_ROWS:
+            raise BadInput(
+                f"column {name!r} has what looks like dates, such as {_unread_date(known)!r}; "
+                "expected dates such as 2024-01-31, 31.01.2024 or 31 Jan 2024. Write them like "
+                f"that, or make the column a category: --type {name}=category"
+            )
     if wanted != "category":
         _check_nearly(name, column, known, wanted, rules)
         category = Category(name, True, set(known.to_pylist()), len(known))
@@ -168,6 +175,12 @@ def _take_text(
             )
             return
     found.add(name, "category", column)
+
+
+def _unread_date(known: Any) -> str:
+    """Return the first value that is no date in the order that most values have."""
+    is_unread = np.isnan(parse_text(known, likeliest_order(known)))
+    return str(known[int(np.argmax(is_unread))].as_py())
 
 
 def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> None:

@@ -238,6 +238,26 @@ def _labels(
     return labels, sorted(np.unique(labels).tolist(), key=lambda label: bool(label == first))
 
 
+def labels_in_order(order: str, labels: Sequence[Any]) -> list[Any]:
+    """Return the labels of the target, which may be numbers, in the order of --order."""
+    named = [label.strip() for label in order.split(",")]
+    known = {str(label): label for label in labels}
+    unknown = [label for label in named if label not in known]
+    if unknown:
+        raise BadInput(
+            f"--order names {unknown[0]!r}, which the target does not have; it has "
+            f"{', '.join(known)}."
+        )
+    absent = [label for label in known if label not in named]
+    if absent or len(named) > len(known):
+        problem = f"misses the label {absent[0]!r}" if absent else "names a label twice"
+        raise BadInput(
+            f"--order {problem}; expected every label of the target once, worst first: "
+            f"{', '.join(known)}."
+        )
+    return [known[label] for label in named]
+
+
 def _check_spelling(source: Source, column: Any, name: str) -> None:
     """Raise if labels differ in nothing but spaces or capitals; they would be different classes."""
     if not pa.types.is_string(column.type) or find_style(column, source.decimal) is not None:

@@ -59,6 +59,8 @@ BAD_TRAINING = {
         "a quote opened in line 62 is not closed; close or remove it."),
     "an unclosed quote in the first line": (
         '"' + HEADER + ROWS, "a quote opened in line 1 is not closed"),
+    "a line for a spreadsheet": (
+        "sep=,\n" + HEADER + ROWS, "the first line is a separator for Excel; remove it."),
     "an infinite weight": (
         HEADER + ROWS + "60,1,20,owns,true,1,1e999\n", "(--weight) has '1e999' in line 62"),
 }  # fmt: skip

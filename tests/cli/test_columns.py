@@ -212,3 +212,19 @@ def test_one_text_among_many_numbers_is_no_category(tmp_path):
     assert "column 'x' has text in 18 of 90 rows" in result.stderr
     assert "--missing '-'" in result.stderr
     assert run("fit", path, "--target", "y", "--cv", 0, "--missing", "-").exit_code == 0
+
+
+def test_of_very_many_columns_the_first_are_shown(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 3, (40, 100)), columns=[f"c{j}" for j in range(100)])
+    table = table.assign(word=np.where(table["c3"] > 1, "a", "b"), y=table["c1"] > 0)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0)
+    assert result.exit_code == 0, result.output
+    listed = [line.split()[0] for line in result.stdout.splitlines() if " different" in line]
+    assert listed == [f"c{j}" for j in range(40)]
+    assert "61 more columns are not shown; taken 60 as number, 1 as category." in result.stdout
+    table[[*table.columns[:60], "y"]].to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0)
+    assert "not shown; taken" not in result.stdout
+    assert result.stdout.count(" different") == 60

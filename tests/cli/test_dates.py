@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import run
+from command_line import assert_one_line, run
 from text_tables import text
 
 import treerank
-from treerank.cli._dates import PARTS, find_order, parse_text, take_part
+from treerank.cli._dates import PARTS, find_order, look_like_dates, parse_text, take_part
 
 
 def test_dates_are_days_and_parts_of_the_calendar():
@@ -144,3 +144,42 @@ def test_dates_with_mistakes_are_no_categories(tmp_path, days, options, said):
     assert "--type d=category" in result.stderr
     as_said = ["--type", "d=category", "--target", "y", "--cv", 0]
     assert run("fit", tmp_path / "t.csv", *as_said).exit_code == 0
+
+
+NAMED = ["{:%-d %b %Y}", "{:%d-%B-%Y}", "{:%b. %d, %Y}", "{:%B %-d %Y}", "{:%Y-%b-%d}"]
+
+
+@pytest.mark.parametrize("written", [*NAMED, "mixed", "mixed with numbers"])
+def test_months_may_have_names_and_dates_several_forms(dated, written):
+    folder, frame = dated
+    forms = {"mixed": [*NAMED, "{:%Y-%m-%d}"], "mixed with numbers": [*NAMED, "{:%d/%m/%Y}"]}
+    forms = forms.get(written, [written])
+    when = [forms[i % len(forms)].format(day).upper() for i, day in enumerate(frame["when"])]
+    frame.assign(when=when).to_csv(folder / "named.csv", index=False)
+    column, order = text(*when), "dmy" if "numbers" in written else "ymd"
+    assert find_order(column, None) == order
+    days = (frame["when"] - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    assert parse_text(column, order).tolist() == days.tolist()
+    model = folder / "named.model"
+    result = run("fit", folder / "named.csv", "--target", "y", "--cv", 0, "--save", model)
+    assert result.exit_code == 0, result.output
+    expected = run("score", model, folder / "t.csv").stdout
+    assert run("score", model, folder / "named.csv").stdout == expected
+
+
+@pytest.mark.parametrize("form", ["{:%d/%m/%y}", "{:%-d. Mai %Y}", "{:%Y-%m-%d %I:%M %p}"])
+def test_what_only_looks_like_dates_is_no_category(tmp_path, form):
+    days = [form.format(day) for day in pd.date_range("2024-01-31", periods=60, freq="11h")]
+    table = pd.DataFrame({"d": days, "x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0)
+    said = f"column 'd' has what looks like dates, such as {days[0]!r}"
+    assert_one_line(result, tmp_path / "t.csv", said)
+    assert "--type d=category" in result.stderr
+
+
+def test_codes_are_no_dates():
+    codes = ["123-45-6789", "10.0.0.1", "1.2.3", "99/99/99", "A 12 2024", "2024-01", "12-2024"]
+    for code in codes:
+        assert find_order(text(code), None) is None
+        assert not look_like_dates(text(code), 0.1)

@@ -131,6 +131,7 @@ def test_what_is_wrong_with_several_files_is_said_in_a_line(folder, parts, tmp_p
         ([parts, "--target", "nope"], "without the column 'nope'"),
         ([parts, *LARGE, "--positive", "perhaps"], "--positive names 'perhaps'"),
         ([parts, *LARGE, "--order", "no, maybe"], "--order names 'maybe'"),
+        ([parts, *LARGE, "--order", "no"], "--order misses the label 'yes'"),
         ([parts, *LARGE, "--type", "member=number"], "--type member=number"),
         ([parts, "--target", "member", "--positive", "true", "--report", "r.html"], "--report"),
         ([parts, *LARGE, "--cv", "3"], "Got --cv with several files"),
@@ -198,9 +199,15 @@ def test_labels_are_ordered_as_told(folder, tmp_path):
     assert "c < b < a" in result.output
     assert "VUS on rows a tree has not seen" in result.output
     assert treerank.load(model).classes_.tolist() == ["c", "b", "a"]
-    result = run("fit", tmp_path / "graded.csv", "--target", "grade", "--order", "c,b,x")
-    assert result.exit_code == 2
-    assert "'x'" in result.output
+    for order, said in [
+        ("c,b,x", "--order names 'x', which the target does not have; it has a, b, c."),
+        ("c,b", "--order misses the label 'a'; expected every label of the target once, worst "
+                "first: a, b, c."),
+        ("c,b,a,b", "--order names a label twice; expected every label of the target once"),
+    ]:  # fmt: skip
+        result = run("fit", tmp_path / "graded.csv", "--target", "grade", "--order", order)
+        assert result.exit_code == 2
+        assert said in result.stderr
 
 
 def test_brackets_and_colons_in_names_are_printed_as_they_are(tmp_path):

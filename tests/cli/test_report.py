@@ -28,6 +28,17 @@ def judged(folder, *arguments):
                *arguments)  # fmt: skip
 
 
+def test_a_report_names_the_target(folder, tmp_path):
+    pytest.importorskip("jinja2", reason="jinja2 is not installed")
+    fitted, other = tmp_path / "fit.html", tmp_path / "report.html"
+    result = run("fit", folder / "train.csv", "--target", "default", "--drop", "w", "--drop", "id",
+                 "--cv", 2, "--report", fitted)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert judged(folder, "--out", other).exit_code == 0
+    for page in (fitted, other):
+        assert "have the outcome default = yes." in page.read_text()
+
+
 def test_a_report_compares_with_training_rows_and_later_ones(folder, tmp_path):
     pytest.importorskip("jinja2", reason="jinja2 is not installed")
     out = tmp_path / "report.html"

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import run
+from command_line import NEW, assert_one_line, run
 from text_tables import sample, text, write
 
 import treerank
@@ -158,3 +158,59 @@ def test_a_broken_number_late_among_formatted_ones_is_named(tmp_path, monkeypatc
     assert result.exit_code == 2
     assert "column 'rate' has 'lots' in line 122; expected numbers" in result.stderr
     assert not (tmp_path / "s.csv").exists()
+
+
+ODD_LINES = 'a,note,default\n\n1,"two\nlines",0\n\r\n' + '2,"a ""quote""\n\n",1\n3,x,0\n' * 30
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("last", "arguments", "message"),
+    [
+        ("x,y,1", [], "column 'a' has text in 1 of 62 rows (first: {}, 'x')"),
+        ("1,y,", [], "has no label in 1 of 62 rows (first: {})"),
+        ("1,y,1e999", [], "column 'default' has an infinite number in {}"),
+        ("1,y", [], "{} has 2 values, the first line has 3 names"),
+        ('1,"y,1', [], "a quote opened in {} is not closed"),
+    ],
+)
+def test_lines_are_counted_where_rows_have_several_or_none(
+    tmp_path, ending, last, arguments, message
+):
+    path, lines = tmp_path / "t.csv", ODD_LINES.replace("\r", "")
+    number = lines.count("\n") + 1
+    path.write_bytes((lines + last + "\n").replace("\n", ending).encode("utf-8-sig"))
+    result = run("fit", path, "--target", "default", *arguments)
+    assert_one_line(result, path, message.format(f"line {number:,}"))
+
+
+def test_places_are_lines_of_text_and_rows_of_other_tables(folder, tmp_path):
+    path = tmp_path / "new.parquet"
+    rows = pd.read_csv(folder / "new.csv", dtype={"member": str})
+    rows["income"] = np.where(rows.index == 5, np.inf, rows["income"])
+    rows.to_parquet(path)
+    result = run("score", folder / "tree.model", path)
+    assert_one_line(result, path, "infinite number in row 6;")
+    start = NEW + "\n"
+    given = start + "1,2.5,30,owns,true\n" * 3 + "1,inf,30,owns,true\n"
+    result = run("score", folder / "tree.model", "-", given=given)
+    assert_one_line(result, "standard input", "infinite number in line 6;")
+
+
+def test_rows_may_have_line_breaks_anywhere_in_a_large_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("treerank.cli._sources.BLOCK_BYTES", 1000)
+    monkeypatch.setattr("treerank.cli._sources.SAMPLE_BYTES", 1000)
+    row = '{0},"1,{0:03}","first line\nsecond, line, and a very long one\nthird",{1}\n'
+    text = "a,amount,note,default\n" + "".join(row.format(i, i % 3 == 0) for i in range(300))
+    path, model, out = (tmp_path / name for name in ("t.csv", "model", "scores.csv"))
+    path.write_text(text)
+    common = ["--target", "default", "--drop", "note", "--cv", "0", "--type", "a=number"]
+    result = run("fit", path, *common, "--save", model)
+    assert result.exit_code == 0, result.output
+    result = run("score", model, path, "--out", out)
+    assert result.exit_code == 0, result.output
+    assert len(pd.read_csv(out)) == 300
+    path.write_text(text + '7,"1,000","not closed,1\n' + "1,2,3,4\n" * 900)
+    monkeypatch.setattr("treerank.cli._sources.MOST_SCANNED_BYTES", 1000)
+    result = run("score", model, path, "--out", out)
+    assert_one_line(result, path, "a value has more than 1,000 bytes, probably because a quote")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 
 from treerank import LeafRank, TreeRank
+from treerank._reading.rules import _threshold
 from treerank._trees.boxes import contains, intersect, is_covered, simplify
 from treerank.inspection import explain
 
@@ -174,3 +175,26 @@ def test_names_are_said_as_they_are(name):
     x = pd.DataFrame({name: np.arange(100.0)})
     rules = TreeRank().fit(x, (x[name] > 50).astype(int)).partition_.rules()
     assert rules[0] == f"{name} > 50.5"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1_234_567.0, 1_234_568.0], "1234567.5"),
+        ([1_700_000_000.0, 1_700_086_400.0], "1700043200"),
+        ([10.0**15 + 7, 10.0**15 + 9], "1000000000000008"),
+        ([0.25, 0.75], "0.5"),
+        ([1e200, 3e200], "2e+200"),
+    ],
+)
+def test_large_numbers_keep_their_whole_part(values, said):
+    x = np.repeat([[values[0] - 1], [values[0]], [values[1]], [values[1] + 1]], 30, axis=0)
+    model = TreeRank(LeafRank(max_depth=1), max_depth=1, pruning=None, shrinkage=None)
+    rules = model.fit(x, np.arange(120) >= 60).partition_.rules()
+    assert rules == [f"x0 > {said}", f"x0 <= {said}"]
+
+
+def test_neighbouring_thresholds_are_told_apart():
+    thresholds = np.array([0.12345671, 0.12345678, 1.0, 1e17, 1e17 + 64, 2e17])
+    said = [_threshold(thresholds, k) for k in range(len(thresholds))]
+    assert said == ["0.1234567", "0.1234568", "1", "1e+17", "1.000000000000001e+17", "2e+17"]

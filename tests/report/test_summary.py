@@ -85,7 +85,10 @@ def test_held_out_and_training_rows_are_named(data):
 def test_grades_have_five_sentences_of_their_own():
     x, y = grades(900, n_classes=4)
     model = RankingForest(n_estimators=20).fit(x[:450], y[:450])
-    said = sentences(report(model, x[450:], y[450:], out=None))
+    text = report(model, x[450:], y[450:], out=None)
+    assert all(f">{cut}<" in text for cut in ("3", "2 and above", "1 and above"))
+    assert "3 and above" not in text
+    said = sentences(text)
     assert len(said) == 5
     assert f"mean grade is {area(y[450:].mean(), 2)} (" in said[0]
     assert "the one of the higher grade is ranked higher" in said[1]
@@ -93,7 +96,7 @@ def test_grades_have_five_sentences_of_their_own():
     top, bottom = y[450:][order[:45]].mean(), y[450:][order[-45:]].mean()
     assert f"is {area(top, 2)} in the top tenth" in said[2]
     assert f"{area(bottom, 2)} in the bottom tenth" in said[2]
-    assert "It separates grades best at" in said[3]
+    assert re.search(r"best at (3|[12] and above) against .* at (3|[12] and above) \(", said[3])
     assert "lowers the concordance by" in said[4]
 
 
@@ -135,3 +138,18 @@ def test_the_sign_off_is_the_end_of_every_report(data, appendix):
     for field in ("name", "role", "date", "signature"):
         assert end.count(f'data-label="{field}"') == len(SIGNATURES)
     assert text.count("Sign-off</h") == 1
+
+
+def test_a_name_for_the_labels_takes_the_place_of_their_own(data):
+    x, y = data[2:]
+    model = TreeRank(max_depth=1, pruning=None).fit(*data[:2])
+    for labels, name, shown in [
+        (y, None, "default = 1"),
+        (y, "bad loan", "bad loan = 1"),
+        (y.to_numpy(), "default", "default = 1"),
+        (y.to_numpy(), None, "1"),
+    ]:
+        text = report(model, x, labels, out=None, target=name, rows=0)
+        assert sentences(text)[0].endswith(f"have the outcome {shown}.")
+    held_out = report(model, train=(x, y.to_numpy()), cv=2, out=None, target="default", rows=0)
+    assert sentences(held_out)[0].endswith("have the outcome default = 1.")

@@ -72,6 +72,32 @@ def test_ties_across_the_cut_share_the_places(rows, models):
     json.dumps(same.to_dict(), allow_nan=False)
 
 
+def test_models_of_the_same_ranking_have_no_swaps(rows, models):
+    weight = np.random.default_rng(0).random(len(rows[3]))
+    for share in (0.1, 0.137, 0.5):
+        found = challenge(models[0], models[0], *rows[2:], share=share, sample_weight=weight)
+        assert [part.rows for part in found.swap_sets[1:3]] == [0, 0]
+        assert found.swap_sets[0].rows == pytest.approx(share * found.rows)
+        assert found.swap_difference is None
+
+
+def test_ties_are_broken_by_one_order_for_both_models():
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 3, size=(3000, 2)).astype(float)
+    y = np.arange(3000) % 2
+    models = [LogisticRegression().fit(x[:, :k], x[:, 0] + x[:, k - 1] > 2) for k in (1, 2)]
+    found = challenge(*models, x[:, :1], y > 0, X_challenger=x, share=0.2)
+    rows = []
+    for _ in range(50):
+        order = rng.permutation(3000)  # the same for both
+        a, b = (
+            np.isin(order, order[np.lexsort((order, -model.decision_function(part)))[:600]])
+            for model, part in zip(models, (x[:, :1], x), strict=True)
+        )
+        rows.append([(a & b).sum(), (a & ~b).sum(), (~a & b).sum(), (~a & ~b).sum()])
+    assert [part.rows for part in found.swap_sets] == pytest.approx(np.mean(rows, axis=0), abs=15)
+
+
 def test_weights_are_sampling_weights(rows, models):
     x, y = rows[2:]
     weight = np.where(np.arange(len(y)) % 4 == 0, 0.0, 2.0)

@@ -5,6 +5,7 @@ import re
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -21,6 +22,7 @@ from treerank.metrics import (
 )
 from treerank.scoring import Scorecard, monitor
 from treerank.scoring._distributions import count_levels
+from treerank.scoring._period_order import read_periods
 
 MONTHS = np.repeat(["2026-01", "2026-02", "2026-03"], 100)
 
@@ -253,3 +255,59 @@ def test_periods_that_are_days_are_named_without_a_time(rows, tree):
     assert monitor(tree, rows[1], rows[2], hours).periods[0].name == "2026-01-31T01:00:00"
     months = days.astype("M8[M]")
     assert monitor(tree, rows[1], rows[2], months).periods[0].name == "2026-01"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["2", "10", "100"],
+        [2, 10, 100],
+        ["-1", "0", "1.5", "1e2"],
+        ["2025-9", "2025-10", "2026-1"],
+        ["2025-W9", "2025-W10"],
+        ["week 2", "week 10"],
+        ["Jan", "Feb", "Apr", "Dec"],
+        ["january", "february", "sept.", "OCTOBER"],
+        ["Dec 2024", "Jan 2025", "Feb 2025"],
+        ["2024-Dec", "2025-Jan", "2025-Feb"],
+        ["Q4 2024", "Q1 2025", "Q2/2025"],
+        ["2024Q4", "2025Q1"],
+        ["12/2024", "01/2025", "02/2025"],
+        ["2024.9", "2024.10", "2025.1"],
+        ["12.2024", "01.2025"],
+        ["202412", "202501"],
+        ["Apr", "Jan", "may be"],  # not all of them are months
+        ["2024", "2025", "Jan"],
+    ],
+)
+def test_periods_follow_each_other_in_time(names):
+    shuffled = names[1:] + names[:1]
+    found, number = read_periods(np.array(shuffled), len(names))
+    assert found == [str(name) for name in names]
+    assert number.tolist() == [*range(1, len(names)), 0]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_periods_keep_the_order_of_an_ordered_categorical(library):
+    order, values = ["third", "second", "never", "first"], ["first", "second", "third", "first"]
+    if library == "pandas":
+        several = [pd.Categorical(values, categories=order, ordered=True)]
+        several.append(pd.Series(several[0], index=[7, 7, 7, 7]))
+    else:
+        several = [pl.Series(values, dtype=pl.Enum(order))]
+    for periods in several:
+        found, number = read_periods(periods, 4)
+        assert found == ["third", "second", "first"]
+        assert number.tolist() == [2, 1, 0, 2]
+    if library == "pandas":
+        unordered = pd.Categorical(values, categories=order)
+        assert read_periods(unordered, 4)[0] == ["first", "second", "third"]
+        numbers = pd.Categorical([2, 10, 2], categories=[10, 2], ordered=True)
+        assert read_periods(numbers, 3)[0] == ["10", "2"]
+        with pytest.raises(ValueError, match="Got no period in row 1"):
+            read_periods(pd.Categorical(["a", None], ordered=True), 2)
+
+
+def test_periods_of_several_types_are_refused():
+    with pytest.raises(ValueError, match="Got periods of several types"):
+        read_periods(np.array(["a", 1], dtype=object), 2)

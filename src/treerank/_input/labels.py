@@ -133,17 +133,30 @@ def _declared_order(label_order: LabelOrder) -> NDArray[Any] | None:
 
 def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
     """Return the levels of an ordered categorical; raise for more than two unordered levels."""
-    pandas = nw.dependencies.get_pandas()
-    if pandas is not None and isinstance(y, pandas.Categorical):
-        y = pandas.Series(y)
-    series = nw.from_native(y, series_only=True, pass_through=True)
+    series = _as_series(y)
     if not isinstance(series, nw.Series):
         return None
-    if isinstance(series.dtype, nw.Enum):
-        return order_of_levels(list(series.dtype.categories), set(series.unique().to_list()))
+    levels = levels_in_order(series)
+    if levels is not None:
+        return order_of_levels(levels, set(series.unique().to_list()))
     if isinstance(series.dtype, nw.Categorical) and series.n_unique() > 2:
         raise_unordered_labels(series.unique().to_list())
     return None
+
+
+def levels_in_order(values: Any) -> list[Any] | None:
+    """Return the levels of an ordered categorical or an Enum; None for anything else."""
+    series = _as_series(values)
+    is_ordered = isinstance(series, nw.Series) and isinstance(series.dtype, nw.Enum)
+    return list(series.dtype.categories) if is_ordered else None
+
+
+def _as_series(values: Any) -> Any:
+    """Return a Series of narwhals, or the values as they are."""
+    pandas = nw.dependencies.get_pandas()
+    if pandas is not None and isinstance(values, pandas.Categorical):
+        values = pandas.Series(values)
+    return nw.from_native(values, series_only=True, pass_through=True)
 
 
 def order_of_levels(levels: list[Any], present: set[Any]) -> NDArray[Any] | None:

@@ -162,8 +162,8 @@ def _format_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -
         run = ~(values >> first)
         last = first + (run & -run).bit_length() - 2
         values &= ~(((1 << (last - first + 1)) - 1) << first)
-        low = _number(thresholds[first - 2]) if first >= 2 else None
-        high = _number(thresholds[last - 1]) if last - 1 < len(thresholds) else None
+        low = _threshold(thresholds, first - 2) if first >= 2 else None
+        high = _threshold(thresholds, last - 1) if last - 1 < len(thresholds) else None
         if low is None:
             parts.append(f"{name} <= {high}")
         elif high is None:
@@ -173,9 +173,23 @@ def _format_range(name: str, values: Allowed, thresholds: NDArray[np.float64]) -
     return " or ".join(parts)
 
 
-def _number(value: float) -> str:
-    """Format with six significant digits, enough for reading. The model keeps all digits."""
-    return f"{value:.6g}"
+def _threshold(thresholds: NDArray[np.float64], k: int) -> str:
+    """Format a threshold with as many digits as it takes to tell it from its neighbours."""
+    near = [float(thresholds[j]) for j in (k - 1, k + 1) if 0 <= j < len(thresholds)]
+    value, digits = float(thresholds[k]), 6
+    while digits < 17 and any(_number(other, digits) == _number(value, digits) for other in near):
+        digits += 1
+    return _number(value, digits)
+
+
+def _number(value: float, digits: int = 6) -> str:
+    """Format with six significant digits, enough for reading. The model keeps all digits.
+
+    Large numbers keep their whole part and one decimal: a cut between whole numbers is 1234567.5.
+    """
+    if 1e6 <= abs(value) < 1e17:
+        digits = max(digits, min(len(str(int(abs(value)))) + 1, 17))
+    return f"{value:.{digits}g}"
 
 
 def _format_levels(name: str, values: Allowed, levels: list[Any]) -> str:

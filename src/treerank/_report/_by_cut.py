@@ -25,7 +25,9 @@ def cuts_between_classes(sample: ScoredRows, classes: NDArray[Any], level: float
     picture.line([0, 1], [0, 1], "chance")
     rows = []
     for k in range(len(classes) - 1, 0, -1):
-        rows.append(_cut(sample, k, str(classes[k]), level))
+        is_top = k == len(classes) - 1  # no class is above it
+        label = str(classes[k]) if is_top else f"{classes[k]} and above"
+        rows.append(_cut(sample, k, label, level))
         if len(rows) <= MAX_DRAWN:
             code = (sample.code >= k).astype(np.intp)
             taken, found = cap_curve(code, sample.score, sample_weight=sample.weight)

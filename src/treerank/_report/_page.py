@@ -62,6 +62,7 @@ def report(
     appendix: Any = False,
     sample_weight: ArrayLike | None = None,
     title: str | None = None,
+    target: str | None = None,
     rows: Any = 6,
     level: float = 0.95,
     random_state: int = 0,
@@ -126,6 +127,9 @@ def report(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the evaluation rows.
     title : str, optional
+    target : str, optional
+        Name of the labels; a class is then called ``default = 1`` instead of ``1``. By default, the
+        name of `y`, if it is a Series that has one.
     rows : int or array-like of int, default=6
         Number of rows to explain, spread over the ranking, or the positions of rows. With 0, the
         file contains no rows, and none can be looked up. Otherwise, it contains up to 300 rows
@@ -162,9 +166,9 @@ def report(
     )  # fmt: skip
     require_jinja2()
     check_out(out)
-    training = _read_training(model, train)
+    training = _read_training(model, train, target)
     if X is not None:
-        sample = read_sample(model, X, y, sample_weight)
+        sample = read_sample(model, X, y, sample_weight, target=target)
         return write_page(model, Judged(sample, sample, training, None), wanted)
     if training is None or y is not None or sample_weight is not None:
         raise ValueError(
@@ -214,7 +218,7 @@ def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     return path
 
 
-def _read_training(model: FittedClassifier, train: Any) -> ScoredRows | None:
+def _read_training(model: FittedClassifier, train: Any, target: str | None) -> ScoredRows | None:
     if train is None:
         return None
     if not isinstance(train, tuple | list) or len(train) not in (2, 3):
@@ -222,7 +226,7 @@ def _read_training(model: FittedClassifier, train: Any) -> ScoredRows | None:
             "train", type(train).__name__, "a tuple (X, y) or (X, y, sample_weight)"
         )
     weight = train[2] if len(train) == 3 else None
-    return read_sample(model, train[0], train[1], weight, "y of train")
+    return read_sample(model, train[0], train[1], weight, "y of train", target)
 
 
 def _features(model: FittedClassifier, judged: Judged, wanted: PageOptions) -> dict[str, Any]:

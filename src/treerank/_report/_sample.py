@@ -68,7 +68,12 @@ class ScoredRows:
 
 
 def read_sample(
-    model: FittedClassifier, X: TableLike, y: Any, sample_weight: ArrayLike | None, name: str = "y"
+    model: FittedClassifier,
+    X: TableLike,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    name: str = "y",
+    target: str | None = None,
 ) -> ScoredRows:
     """Check rows against the model and score them."""
     check_is_fitted(model)
@@ -97,11 +102,15 @@ def read_sample(
     else:
         probability = class_probabilities(ranker, rows, score)
     weighted = bool((weight != 1).any())
-    target = getattr(y, "name", None)
-    target = target if isinstance(target, str) else ""
     return ScoredRows(
-        table, rows, code, weight, score, probability, given, mark, weighted, target, len(labels)
-    )
+        table, rows, code, weight, score, probability, given, mark, weighted,
+        _name_of(y) if target is None else str(target), len(labels),
+    )  # fmt: skip
+
+
+def _name_of(y: Any) -> str:
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) else ""
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -138,8 +138,8 @@ def _ordered_trust(page: dict[str, Any]) -> str:
     if len(cuts) == 1 or best["label"] == worst["label"]:
         return f"The AUC of each cut between grades is {area(best['auc'], 3)}."
     return (
-        f"It separates grades best at {best['label']} and above against the rest "
-        f"(AUC {area(best['auc'], 3)}) and least at {worst['label']} and above "
+        f"It separates grades best at {best['label']} against the rest "
+        f"(AUC {area(best['auc'], 3)}) and least at {worst['label']} "
         f"(AUC {area(worst['auc'], 3)})."
     )
 

@@ -16,6 +16,7 @@ from treerank.cli._dates import (
     find_order,
     is_date_type,
     likeliest_order,
+    look_like_dates,
     nearly_dates,
     parse_text,
     take_part,
@@ -23,6 +24,7 @@ from treerank.cli._dates import (
 )
 from treerank.cli._errors import BadInput
 from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma, infinite_number
+from treerank.cli._places import Place
 
 # A column with a smaller share of text than this is a number with errors in it.
 MIXED_SHARE = 0.1
@@ -38,6 +40,7 @@ class ColumnRules:
 
     types: dict[str, str]  # column to number, category or date
     parts: dict[str, list[str]]  # column to the parts to compute from its dates
+    place: Place  # says where a row is
     decimal: str = "."
     date_order: str | None = None
 
@@ -46,6 +49,7 @@ class ColumnRules:
 class Features:
     """Converted feature columns, and how they were converted."""
 
+    place: Place  # says where a row is
     columns: dict[str, Any] = field(default_factory=dict)  # doubles, text, booleans
     kinds: dict[str, str] = field(default_factory=dict)  # column to number or category
     said: dict[str, str] = field(default_factory=dict)  # column to a description of its type
@@ -54,7 +58,7 @@ class Features:
 
     def add(self, name: str, kind: str, column: Any, said: str = "") -> None:
         """Add a column; raise if it has infinite numbers."""
-        problem = infinite_number(name, column) if kind == "number" else None
+        problem = infinite_number(name, column, self.place) if kind == "number" else None
         if problem is not None:
             raise BadInput(problem)
         self.columns[name], self.kinds[name], self.said[name] = column, kind, said or kind
@@ -62,7 +66,7 @@ class Features:
 
 def take_columns(table: Any, names: list[str], rules: ColumnRules) -> Features:
     """Convert the columns. Problems are collected, not raised."""
-    found = Features()
+    found = Features(rules.place)
     for name in names:
         try:
             _take(found, name, table[name], rules)
@@ -156,8 +160,14 @@ def _take_text(
         if order is not None or (len(known) and nearly_dates(known, MIXED_SHARE)):
             _take_dates(found, name, column, rules)
             return
+        if look_like_dates(known, MIXED_SHARE) and len(pc.unique(known)) > FEW_ROWS:
+            raise BadInput(
+                f"column {name!r} has what looks like dates, such as {_unread_date(known)!r}; "
+                "expected dates such as 2024-01-31, 31.01.2024 or 31 Jan 2024. Write them like "
+                f"that, or make the column a category: --type {name}=category"
+            )
     if wanted != "category":
-        _check_nearly(name, column, known, wanted, rules.decimal)
+        _check_nearly(name, column, known, wanted, rules)
         category = Category(name, True, set(known.to_pylist()), len(known))
         if category.identifies_rows:
             found.left_out.append(
@@ -165,6 +175,12 @@ def _take_text(
             )
             return
     found.add(name, "category", column)
+
+
+def _unread_date(known: Any) -> str:
+    """Return the first value that is no date in the order that most values have."""
+    is_unread = np.isnan(parse_text(known, likeliest_order(known)))
+    return str(known[int(np.argmax(is_unread))].as_py())
 
 
 def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> None:
@@ -185,16 +201,19 @@ def _take_dates(found: Features, name: str, column: Any, rules: ColumnRules) -> 
         broken = np.isnan(days) & ~np.asarray(column.is_null())
         if broken.any():
             raise BadInput(
-                f"{no_date(name, column, int(np.argmax(broken)))}, or make the column a category: "
-                f"--type {name}=category"
+                f"{no_date(name, column, int(np.argmax(broken)), rules.place)}, or make the "
+                f"column a category: --type {name}=category"
             )
     for part in rules.parts.get(name, ["days"]):
         values = pa.chunked_array([pa.array(take_part(days, part), from_pandas=True)])
         found.add(f"{name}.{part}", "number", values, f"number: {PARTS[part]}")
 
 
-def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decimal: str) -> None:
+def _check_nearly(
+    name: str, column: Any, known: Any, wanted: str | None, rules: ColumnRules
+) -> None:
     """Raise if text is numeric except in some rows, or except for its decimal mark."""
+    decimal = rules.decimal
     if decimal == "." and len(known) and has_decimal_comma(column):
         raise BadInput(decimal_comma(name, column))
     for style in (NumberStyle(decimal), NumberStyle(decimal, is_plain=False)):
@@ -213,8 +232,8 @@ def _check_nearly(name: str, column: Any, known: Any, wanted: str | None, decima
             row = pc.index(fits, False).as_py()
             value = column[row].as_py()
             raise BadInput(
-                f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: line "
-                f"{row + 2:,}, {value!r}); correct it, treat it as missing (--missing "
+                f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: "
+                f"{rules.place(row)}, {value!r}); correct it, treat it as missing (--missing "
                 f"{value!r}), or "
                 f"make the column a category (--type {name}=category)"
             )

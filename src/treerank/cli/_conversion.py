@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +20,17 @@ from treerank.cli._dates import (
     to_days,
 )
 from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma
+from treerank.cli._places import Place
 
-Bad = Callable[[str], Exception]
+
+class Table(Protocol):
+    """What messages need to know of a table: its name, and where its rows are."""
+
+    def bad(self, text: str) -> Exception:
+        """Return an error that names the table."""
+
+    def place(self, row: int) -> str:
+        """Say where a row, counted from 0, is."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Conversion:
     """The columns to read from a table, and how to convert them to the wanted ones."""
 
     wanted: dict[str, Any]  # column to type, or to the part of a date
-    bad: Bad  # makes an error that names the table
+    table: Table
     read: dict[str, Any] = field(default_factory=dict)  # column to the type it is read as
     styles: dict[str, NumberStyle] = field(default_factory=dict)  # of columns of formatted numbers
     orders: dict[str, str] = field(default_factory=dict)  # of columns of dates as text
@@ -75,7 +83,10 @@ class Conversion:
     def _cast(self, column: Any, name: str, done: int) -> Any:
         if name not in self.casts:
             return column
-        return cast_block(column, self.casts[name], name, done, self.bad)
+        return cast_block(column, self.casts[name], name, done, self.table)
+
+    def _place(self, done: int) -> Place:
+        return lambda row: self.table.place(done + row)
 
     def _days(self, column: Any, name: str, done: int) -> NDArray[np.float64]:
         if is_date_type(column.type):
@@ -83,7 +94,9 @@ class Conversion:
         days = parse_text(column, self.orders[name])
         broken = np.isnan(days) & ~np.asarray(column.is_null())
         if broken.any():
-            raise self.bad(no_date(name, column, int(np.argmax(broken)), done) + ".")
+            raise self.table.bad(
+                no_date(name, column, int(np.argmax(broken)), self._place(done)) + "."
+            )
         return days
 
     def _numbers(self, column: Any, name: str, done: int) -> Any:
@@ -91,15 +104,15 @@ class Conversion:
         row = pc.index(style.matches(column), False).as_py()
         if row >= 0:
             expected = "numbers as in the first rows"
-            raise self.bad(_unlike(name, column, row, expected, done) + ".")
+            raise self.table.bad(_unlike(name, column, row, expected, self._place(done)) + ".")
         return style.to_numbers(column)
 
 
 def plan_conversion(
-    wanted: dict[str, Any], sample: Any, decimal: str, date_order: str | None, bad: Bad
+    wanted: dict[str, Any], sample: Any, decimal: str, date_order: str | None, table: Table
 ) -> Conversion:
     """Decide from the rows of `sample` how to read the columns; it is None if unreadable."""
-    plan = Conversion(wanted, bad)
+    plan = Conversion(wanted, table)
     copied = {kind.column: kind.type for kind in wanted.values() if isinstance(kind, Copied)}
     for name, kind in wanted.items():
         if isinstance(kind, Copied):
@@ -110,13 +123,13 @@ def plan_conversion(
             is_date = column is not None and is_date_type(column.type)
             plan.read[kind.column] = None if is_date else pa.string()
             if column is not None and not is_date:
-                plan.orders[kind.column] = _order(column, kind.column, date_order, bad)
+                plan.orders[kind.column] = _order(column, kind.column, date_order, table)
             continue
         plan.read[name] = copied.get(name, kind)
         if kind == pa.float64() and sample is not None and pa.types.is_string(sample[name].type):
             style = find_style(sample[name], decimal)
             if style is None and decimal == "." and has_decimal_comma(sample[name]):
-                raise bad(decimal_comma(name, sample[name]) + ".")
+                raise table.bad(decimal_comma(name, sample[name]) + ".")
             if style is not None and not style.is_plain:
                 plan.styles[name] = style
                 plan.read[name] = pa.string()
@@ -128,13 +141,13 @@ def plan_conversion(
     return plan
 
 
-def cast_block(column: Any, wanted: Any, name: str, done: int, bad: Bad) -> Any:
+def cast_block(column: Any, wanted: Any, name: str, done: int, table: Table) -> Any:
     """Return a column of a block in the type that the model needs; `done` rows are before it."""
     try:
         # Whole numbers beyond 2**53 are rounded, as in a table of text.
         return column.cast(wanted, safe=not pa.types.is_integer(column.type))
     except pa.ArrowInvalid as error:
-        raise bad(
+        raise table.bad(
             f"column {name!r} has other values than {format_type(wanted)} in rows {done + 1:,} to "
             f"{done + len(column):,} ({error}); expected them as in the data the model was fitted "
             "to."
@@ -148,28 +161,39 @@ def format_type(wanted: Any) -> str:
     return "text" if wanted == pa.string() else "numbers"
 
 
-def _order(column: Any, name: str, date_order: str | None, bad: Bad) -> str:
+def reads_as(value: str, wanted: Any, decimal: str) -> bool:
+    """Whether a text can be converted to true or false, or else to a number."""
+    if wanted == pa.bool_():
+        return value.lower() in ("true", "false", "0", "1")
+    try:
+        float(value.replace(decimal, "."))
+    except ValueError:
+        return False
+    return True
+
+
+def _order(column: Any, name: str, date_order: str | None, table: Table) -> str:
     column = column.cast(pa.string())
     order = find_order(column, date_order)
     if order is None:
         order = date_order or likeliest_order(column)
         broken = np.isnan(parse_text(column, order)) & ~np.asarray(column.is_null())
         if broken.any():
-            raise bad(no_date(name, column, int(np.argmax(broken))) + ".")
+            raise table.bad(no_date(name, column, int(np.argmax(broken)), table.place) + ".")
     if order == "ambiguous":
-        raise bad(ambiguous_order(name, column))
+        raise table.bad(ambiguous_order(name, column))
     return order
 
 
-def no_date(name: str, column: Any, row: int, done: int = 0) -> str:
-    """Return the message that the value in a row is no date; `done` rows are before the column."""
-    return _unlike(name, column, row, "dates, such as 2024-01-31", done)
+def no_date(name: str, column: Any, row: int, place: Place) -> str:
+    """Return the message that the value in a row is no date."""
+    return _unlike(name, column, row, "dates, such as 2024-01-31", place)
 
 
-def _unlike(name: str, column: Any, row: int, expected: str, done: int) -> str:
+def _unlike(name: str, column: Any, row: int, expected: str, place: Place) -> str:
     value = column[row].as_py()
     return (
-        f"column {name!r} has {value!r} in line {done + row + 2:,}; expected {expected}. "
+        f"column {name!r} has {value!r} in {place(row)}; expected {expected}. "
         f"Correct it, or treat it as missing: --missing {value!r}"
     )
 

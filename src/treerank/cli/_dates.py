@@ -27,6 +27,26 @@ _ORDERS = {
     "mdy": r"^\s*(?P<month>\d{1,2})[-/.](?P<day>\d{1,2})[-/.](?P<year>\d{4})" + _TIME,
 }
 DATE_ORDERS = tuple(_ORDERS)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_MONTH = (
+    r"(?P<month>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))\.?"
+)
+# The name of a month leaves no doubt either: 3 Jan 2024, Jan 3, 2024 and 2024-Jan-03.
+_NAMED = (
+    rf"^\s*(?P<day>\d{{1,2}})[-/. ]\s*{_MONTH}[-/., ]\s*(?P<year>\d{{4}})" + _TIME,
+    rf"^\s*{_MONTH}[-/. ]?\s*(?P<day>\d{{1,2}})[-/., ]\s*(?P<year>\d{{4}})" + _TIME,
+    rf"^\s*(?P<year>\d{{4}})[-/. ]\s*{_MONTH}[-/. ]\s*(?P<day>\d{{1,2}})" + _TIME,
+)
+# What looks like a date to people: with two digits for the year, or a month in another language.
+_DAY_OR_MONTH = (
+    r"(0?[1-9]|[12]\d|3[01])[-/. ](0?[1-9]|1[0-2])|(0?[1-9]|1[0-2])[-/. ](1[3-9]|2\d|3[01])"
+)
+_LIKE_A_DATE = (
+    rf"^\s*(({_DAY_OR_MONTH})[-/. ]((19|20)?\d{{2}})|(19|20)\d{{2}}[-/. ]({_DAY_OR_MONTH})"
+    r"|\d{1,2}[-/. ]\s*\p{L}{3,10}\.?[-/., ]\s*((19|20)?\d{2})"
+    r"|\p{L}{3,10}\.?\s+\d{1,2},?\s+(19|20)\d{2})([T ].*)?$"
+)
 
 
 @dataclass(frozen=True)
@@ -49,13 +69,28 @@ def is_date_type(kind: Any) -> bool:
 
 
 def parse_text(column: Any, order: str) -> NDArray[np.float64]:
-    """Days since 1970-01-01 for dates in the given order; NaN for anything else."""
-    found = pc.extract_regex(column, _ORDERS[order])
+    """Days since 1970-01-01 for dates in the given order; NaN for anything else.
+
+    Dates whose year comes first, and those with the name of a month, may stand among them.
+    """
+    days = np.full(len(column), np.nan)
+    n_values = len(column) - column.null_count
+    for pattern in dict.fromkeys((_ORDERS[order], _ORDERS["ymd"], *_NAMED)):
+        if np.isfinite(days).sum() == n_values:
+            break
+        days = np.where(np.isnan(days), _parse(column, pattern), days)
+    return days
+
+
+def _parse(column: Any, pattern: str) -> NDArray[np.float64]:
+    """Days since 1970-01-01 for dates of one pattern; NaN for anything else."""
+    found = pc.extract_regex(column, pattern)
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
-    year, month, day, hour, minute, second = (
-        _numbers(found, part) for part in ("year", "month", "day", "hour", "minute", "second")
+    year, day, hour, minute, second = (
+        _numbers(found, part) for part in ("year", "day", "hour", "minute", "second")
     )
+    month = _named_months(found) if pattern in _NAMED else _numbers(found, "month")
     is_date = ~np.isnan(year)
     months = np.where(is_date, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + np.where(is_date, day - 1, 0).astype("timedelta64[D]")
@@ -69,11 +104,12 @@ def find_order(column: Any, order: str | None) -> str | None:
     """Order of day, month and year in which all values are dates; None if there is none.
 
     "ambiguous" if no value shows which number is the day and which is the month. A year that comes
-    first leaves no doubt, whichever order is given.
+    first, or the name of a month, leaves no doubt, whichever order is given.
     """
-    fits = [o for o in _ORDERS if order in (None, o) or o == "ymd"]
-    fits = [o for o in fits if _all_dates(column, o)]
-    if set(fits) == {"dmy", "mdy"} and pc.any(pc.match_substring(column, ".")).as_py():
+    if _all_dates(column, "ymd"):
+        return "ymd"
+    fits = [o for o in ("dmy", "mdy") if order in (None, o) and _all_dates(column, o)]
+    if len(fits) == 2 and pc.any(pc.match_substring_regex(column, r"^\s*\d+\.")).as_py():
         return "dmy"  # dates with dots are German, with the day first
     return "ambiguous" if len(fits) > 1 else next(iter(fits), None)
 
@@ -89,6 +125,20 @@ def nearly_dates(known: Any, share: float) -> bool:
     if np.isnan(parse_text(start, likeliest_order(start))).mean() > 0.5:
         return False
     return bool(np.isnan(parse_text(known, likeliest_order(known))).mean() < share)
+
+
+def look_like_dates(known: Any, share: float) -> bool:
+    """Whether all values of a text column without nulls look like dates but for less than `share`.
+
+    They need not be dates that can be read.
+    """
+    start = known.slice(0, 100)  # most columns have no dates, which a few values show
+    for values in (start, known):
+        if pc.sum(pc.match_substring_regex(values, _LIKE_A_DATE)).as_py() <= (
+            (1 - share) * len(values)
+        ):
+            return False
+    return True
 
 
 def _all_dates(column: Any, order: str) -> bool:
@@ -128,6 +178,12 @@ def _numbers(found: Any, part: str) -> NDArray[np.float64]:
     text = pc.struct_field(found, part)
     text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
     return np.asarray(text.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+
+def _named_months(found: Any) -> NDArray[np.float64]:
+    names = pc.utf8_slice_codeunits(pc.utf8_lower(pc.struct_field(found, "month")), 0, 3)
+    number = pc.index_in(names, pa.array(_MONTHS)).cast(pa.float64())
+    return np.asarray(number.to_numpy(zero_copy_only=False)) + 1
 
 
 def _offset(found: Any) -> NDArray[np.float64]:

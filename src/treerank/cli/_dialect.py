@@ -16,6 +16,8 @@ NO_TABLES = {
     b"PAR1": "this is Parquet; call the file .parquet.",
     b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
     b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
+    b"sep=": "the first line is a separator for Excel; remove it.",
+    b"\xef\xbb\xbfsep=": "the first line is a separator for Excel; remove it.",
 }
 
 

@@ -25,6 +25,7 @@ from treerank.cli._training import (
 )
 
 if TYPE_CHECKING:
+    from treerank._report._sample import ScoredRows
     from treerank.scoring._held_out import HeldOut
 
 
@@ -132,7 +133,7 @@ def _known_labels(
         row = int(np.argmax(places < 0))
         remedy = ": give the label that was ranked first (--positive)"
         raise source.bad(
-            f"column {name!r} has the label {said[row]!r} in line {row + 2:,}; expected one of "
+            f"column {name!r} has the label {said[row]!r} in {source.place(row)}; expected one of "
             f"{', '.join(map(str, classes))}, as the model was fitted to"
             f"{remedy if classes.dtype == bool else ''}."
         )
@@ -165,9 +166,12 @@ def write_report_of_fit(
     )
     from treerank.scoring._scorecard import unwrap  # noqa: PLC0415
 
-    training = read_sample(model, data.features, data.labels, data.weights)
+    def scored(rows: Training) -> ScoredRows:
+        return read_sample(model, rows.features, rows.labels, rows.weights, target=rows.target)
+
+    training = scored(data)
     if kept_back is not None:
-        sample = read_sample(model, kept_back.features, kept_back.labels, kept_back.weights)
+        sample = scored(kept_back)
         sample = calibrated_without(sample, unwrap(model)[1])
         judged = Judged(sample, sample, training, None)
     else:

@@ -128,8 +128,9 @@ def _labels(
         if spelling(said) not in known:
             row = pc.index(coded.indices, k).as_py()
             raise source.bad(
-                f"column {columns.target!r} has the label {said!r} in line {row + 2:,}; expected "
-                f"one of {', '.join(map(str, classes))}, or nothing where it is not known yet."
+                f"column {columns.target!r} has the label {said!r} in {source.place(row)}; "
+                f"expected one of {', '.join(map(str, classes))}, or nothing where it is not "
+                "known yet."
             )
         found[k] = known[spelling(said)]
     places = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
@@ -140,7 +141,9 @@ def read_periods(source: Source, column: Any, name: str, by: By) -> NDArray[Any]
     """Period of each row, such as 2026-03."""
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
-        raise source.bad(f"column {name!r} (--date) has no value in line {row + 2:,}; correct it.")
+        raise source.bad(
+            f"column {name!r} (--date) has no value in {source.place(row)}; correct it."
+        )
     if by is By.value:
         return np.asarray(column.cast(pa.string()).to_numpy(zero_copy_only=False), dtype=str)
     dates = _dates(source, column, name)
@@ -169,7 +172,7 @@ def _dates(source: Source, column: Any, name: str) -> Any:
             return pa.array(days).cast(pa.timestamp("us"))
         row = pc.index(fits, False).as_py()
         raise source.bad(
-            f"column {name!r} (--date) has {text[row].as_py()!r} in line {row + 2:,}; expected "
+            f"column {name!r} (--date) has {text[row].as_py()!r} in {source.place(row)}; expected "
             f"{expected}."
         )
     months = pc.utf8_length(text)

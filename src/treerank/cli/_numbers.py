@@ -10,6 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from treerank.cli._places import Place
+
 SIGNS = "[$€£¥₹₩₽]"
 CODES = (
     "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|MXN|ZAR|KRW|SGD|HKD|kr"
@@ -94,14 +96,14 @@ def has_decimal_comma(column: Any) -> bool:
     return find_style(column, ",") is not None
 
 
-def infinite_number(name: str, column: Any, done: int = 0) -> str | None:
-    """Return the message that a column has an infinite number; `done` rows are before it."""
+def infinite_number(name: str, column: Any, place: Place) -> str | None:
+    """Return the message that a column has an infinite number, if it has."""
     is_infinite = np.isinf(column.to_numpy(zero_copy_only=False))
     if not is_infinite.any():
         return None
     return (
-        f"column {name!r} has an infinite number in line {done + int(np.argmax(is_infinite)) + 2:,}"
-        "; replace it by a number, or leave it empty for missing"
+        f"column {name!r} has an infinite number in {place(int(np.argmax(is_infinite)))}; replace "
+        "it by a number, or leave it empty for missing"
     )
 
 

@@ -13,7 +13,7 @@ from treerank._input.types import FittedClassifier
 from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
 from treerank.cli._dates import is_date_type
 from treerank.cli._errors import BadInput
-from treerank.cli._training import ColumnOptions
+from treerank.cli._training import ColumnOptions, labels_in_order
 
 
 def is_out_of_core(paths: Sequence[str]) -> bool:
@@ -56,23 +56,19 @@ class OutOfCoreTraining:
         if order is None and positive is None:
             return None
         known = self.labels()
-        named = [label.strip() for label in order.split(",")] if order is not None else [positive]
-        unknown = [label for label in named if label not in known]
-        if unknown:
-            option = "--order" if order is not None else "--positive"
+        if order is not None:
+            return labels_in_order(order, list(known.values()))
+        if positive not in known:
             raise BadInput(
-                f"{option} names {unknown[0]!r}, which the target does not have; it has "
+                f"--positive names {positive!r}, which the target does not have; it has "
                 f"{', '.join(known)}."
             )
-        if order is None:
-            others = [label for label in known if label != positive]
-            if len(others) > 1:
-                raise BadInput(
-                    f"Got --positive for a target with {len(known)} labels in several files; "
-                    "expected two labels, or --order."
-                )
-            named = [*others, positive]
-        return [known[str(label)] for label in named]
+        if len(known) > 2:
+            raise BadInput(
+                f"Got --positive for a target with {len(known)} labels in several files; "
+                "expected two labels, or --order."
+            )
+        return sorted(known.values(), key=lambda label: str(label) == positive)
 
 
 def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> OutOfCoreTraining:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,16 @@ if TYPE_CHECKING:
 def print_kinds(console: Console, kinds: dict[str, str]) -> None:
     """Print the type of each column of several files."""
     table = Table("column", "taken as", box=None, pad_edge=False)
-    for name, kind in kinds.items():
+    for name, kind in _shown(kinds).items():
         table.add_row(name, kind)
     console.print(table)
+    _say_hidden(console, kinds)
 
 
 # If there are more strata than this, only the best and the worst are shown.
 MOST_STRATA, BEST_STRATA = 20, 15
+# The same for columns, of which the first are shown.
+MOST_COLUMNS, FIRST_COLUMNS = 60, 40
 # Characters of a rule that are shown.
 MOST_OF_A_RULE = 200
 
@@ -33,12 +37,27 @@ MOST_OF_A_RULE = 200
 def print_columns(console: Console, data: Training) -> None:
     """Print the type of each column."""
     table = Table("column", "taken as", "values", box=None, pad_edge=False)
-    for name, kind in data.kinds.items():
+    for name, kind in _shown(data.kinds).items():
         column = data.features[name]
         n_missing = column.null_count
         said = f"{len(column.unique()) - bool(n_missing):,} different"
         table.add_row(name, kind, said + (f", {n_missing:,} missing" if n_missing else ""))
     console.print(table)
+    _say_hidden(console, data.kinds)
+
+
+def _shown(kinds: dict[str, str]) -> dict[str, str]:
+    """Return the columns to list: all of them, or the first of very many."""
+    n = len(kinds) if len(kinds) <= MOST_COLUMNS else FIRST_COLUMNS
+    return dict(list(kinds.items())[:n])
+
+
+def _say_hidden(console: Console, kinds: dict[str, str]) -> None:
+    """Count the columns that are not listed by their types."""
+    hidden = list(kinds.values())[len(_shown(kinds)) :]
+    if hidden:
+        counts = ", ".join(f"{n:,} as {kind}" for kind, n in Counter(hidden).most_common())
+        console.print(f"{len(hidden):,} more columns are not shown; taken {counts}.")
 
 
 def print_strata(console: Console, model: FittedClassifier) -> None:

@@ -134,7 +134,7 @@ def check_finite(source: Source, batch: Any, features: list[str], done: int) -> 
     for name in features:
         column = batch.column(name)
         if pa.types.is_floating(column.type):
-            problem = infinite_number(name, column, done)
+            problem = infinite_number(name, column, lambda row: source.place(done + row))
             if problem is not None:
                 raise source.bad(problem + ".")
 

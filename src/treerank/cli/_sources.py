@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,11 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from treerank.cli._conversion import Copied, cast_block, format_type, plan_conversion
+from treerank.cli._conversion import (
+    Copied,
+    cast_block,
+    plan_conversion,
+)
 from treerank.cli._dates import DATE_ORDERS
 from treerank.cli._dialect import (
     DELIMITERS,
@@ -29,9 +32,16 @@ from treerank.cli._dialect import (
     split_names,
 )
 from treerank.cli._errors import BadInput, note
-from treerank.cli._numbers import has_decimal_comma
+from treerank.cli._faults import fault
+from treerank.cli._places import line_of_row
 from treerank.cli._quotes import unclosed_quote
-from treerank.cli._streams import Prefixed, first_blocks, lines, read_full, whole_lines
+from treerank.cli._streams import (
+    Prefixed,
+    first_blocks,
+    read_full,
+    whole_lines,
+    whole_rows,
+)
 
 BLOCK_BYTES = 2 << 20
 # Bytes from which the separator and number formats are detected, and those for the encoding, which
@@ -94,6 +104,18 @@ class Source:
     def bad(self, text: str) -> BadInput:
         """Return an error that names this table."""
         return BadInput(f"{self.label}: {text}")
+
+    def place(self, row: int) -> str:
+        """Say where a row, counted from 0, is: by its line, or by its number if lines are unknown.
+
+        Parquet files have no lines, and the standard input cannot be read again.
+        """
+        line = None
+        if not self.is_parquet:
+            start = self._read_start()
+            stream = io.BytesIO(start) if self.path == "-" else self._open()
+            line = line_of_row(stream, self.encoding or "utf8", self.delimiter or ",", row)
+        return f"row {row + 1:,}" if line is None else f"line {line:,}"
 
     def _open(self) -> Any:
         """Open the text as a stream of decompressed bytes."""
@@ -174,7 +196,7 @@ class Source:
             try:
                 self.delimiter = find_delimiter(decode_start(start, self.encoding))
             except (UnicodeError, LookupError) as error:
-                raise self._undecodable(1, error) from None
+                raise self.undecodable(1, error) from None
             if self.delimiter != ",":
                 found.insert(0, f"columns are separated by a {DELIMITERS[self.delimiter]}")
         if found:
@@ -191,14 +213,15 @@ class Source:
         try:
             text = first_line(decode_start(start, self.encoding)).rstrip("\r")
         except (UnicodeError, LookupError) as error:
-            raise self._undecodable(1, error) from None
+            raise self.undecodable(1, error) from None
         return split_names(text, self.delimiter or ",", self.bad)
 
     @property
     def _is_utf8(self) -> bool:
         return (self.encoding or "").lower().replace("-", "") == "utf8"
 
-    def _undecodable(self, line: int | None, error: Exception | None = None) -> BadInput:
+    def undecodable(self, line: int | None, error: Exception | None = None) -> BadInput:
+        """Return the error that the encoding is another one, or unknown."""
         if isinstance(error, LookupError):
             return self.bad(f"there is no encoding {self.encoding!r}; try --encoding latin-1.")
         where = "" if line is None else f" in line {line}"
@@ -211,14 +234,13 @@ class Source:
     def _nulls(self) -> list[str]:
         return [*pa_csv.ConvertOptions().null_values, *self.missing]
 
-    def _options(
+    def csv_options(
         self, types: dict[str, Any], names: list[str], text_can_be_null: bool = True
     ) -> dict[str, Any]:
+        """Return the options of pyarrow to read columns of text with the given types."""
         return {
             "read_options": pa_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=self.encoding),
-            "parse_options": pa_csv.ParseOptions(
-                delimiter=self.delimiter, newlines_in_values=False
-            ),
+            "parse_options": pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
             "convert_options": pa_csv.ConvertOptions(
                 column_types=types,
                 include_columns=names,
@@ -228,7 +250,8 @@ class Source:
             ),
         }
 
-    def _bytes(self) -> Any:
+    def csv_bytes(self) -> Any:
+        """Return a stream of the whole text, from its first byte."""
         start, stream = self._read_start(), self._open()
         return pa.PythonFile(Prefixed(start, stream)) if self.path == "-" else stream
 
@@ -255,16 +278,16 @@ class Source:
         types = dict.fromkeys(names, pa.string())
         try:
             with self._unpacking():
-                return pa_csv.read_csv(self._bytes(), **self._options(types, names))
+                return pa_csv.read_csv(self.csv_bytes(), **self.csv_options(types, names))
         except pa.ArrowInvalid as error:
-            raise self._damaged(error, types) from None
+            raise fault(self, error, types, BLOCK_BYTES) from None
 
     def blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         """Read the columns block by block, with the given types."""
         read = self._parquet_sample if self.is_parquet else self._text_sample
         names = [getattr(t, "column", name) for name, t in types.items()]
         sample = read(list(dict.fromkeys(names)))
-        convert = plan_conversion(types, sample, self.decimal, self.date_order, self.bad)
+        convert = plan_conversion(types, sample, self.decimal, self.date_order, self)
         if not self.is_parquet and any(isinstance(t, Copied) for t in types.values()):
             convert.nulls = pa.array(self._nulls)
         done = 0
@@ -280,9 +303,9 @@ class Source:
     def _text_sample(self, names: list[str]) -> Any:
         """First rows as text; None if they cannot be read, which blocks() will report."""
         start = self._read_start()
-        whole = whole_lines(start, SAMPLE_BYTES)
+        whole = whole_rows(start, SAMPLE_BYTES)
         try:
-            options = self._options(dict.fromkeys(names, pa.string()), names)
+            options = self.csv_options(dict.fromkeys(names, pa.string()), names)
             return pa_csv.read_csv(io.BytesIO(whole), **options)
         except (pa.ArrowInvalid, pa.ArrowKeyError, UnicodeError):
             return None
@@ -292,14 +315,14 @@ class Source:
         return next((pa.Table.from_batches([block]) for block in blocks), None)
 
     def _text_blocks(self, types: dict[str, Any], text_can_be_null: bool) -> Iterable[Any]:
-        options = self._options(types, list(types), text_can_be_null)
+        options = self.csv_options(types, list(types), text_can_be_null)
         try:
             with self._unpacking():
-                reader = iter(pa_csv.open_csv(self._bytes(), **options))
+                reader = iter(pa_csv.open_csv(self.csv_bytes(), **options))
             while (batch := self._next(reader)) is not None:
                 yield batch
         except pa.ArrowInvalid as error:
-            raise self._damaged(error, types) from None
+            raise fault(self, error, types, BLOCK_BYTES) from None
 
     def _next(self, reader: Iterator[Any]) -> Any:
         with self._unpacking():
@@ -312,89 +335,7 @@ class Source:
             for name, wanted in types.items():
                 column = batch.column(name)
                 columns.append(
-                    column if wanted is None else cast_block(column, wanted, name, done, self.bad)
+                    column if wanted is None else cast_block(column, wanted, name, done, self)
                 )
             yield pa.RecordBatch.from_arrays(columns, names=list(types))
             done += batch.num_rows
-
-    # --- errors ---
-
-    def _damaged(self, error: Exception, types: dict[str, Any]) -> BadInput:
-        """Return an error that names the line and column at which pyarrow failed."""
-        said = str(error)
-        found = re.search(r"In CSV column #\d+.*?: CSV conversion error to (\S+): (.*)", said, re.S)
-        if "UTF8" in said or "utf8" in said or "UTF-8" in said:
-            return self._undecodable(self._first_undecodable())
-        if "Empty CSV file" in said:
-            return self.bad("the file is empty; expected a line of column names and rows.")
-        ragged = re.search(r"Expected (\d+) columns, got (\d+)", said)
-        if ragged:
-            line = re.search(r"Row #(\d+)", said) or self._ragged_line(types)
-            where = f"line {int(line[1]):,}" if line else "a line"
-            return self.bad(
-                f"{where} has {ragged[2]} values, the first line has {ragged[1]} names; correct "
-                "the line, or give the right --delimiter."
-            )
-        if found:
-            return self._bad_number(types) or self.bad(said)
-        return self.bad(f"it cannot be read ({said}).")
-
-    def _ragged_line(self, types: dict[str, Any]) -> re.Match[str] | None:
-        """Read again with one thread, so that pyarrow reports the line."""
-        if self.path == "-":
-            return None
-        options = self._options(dict.fromkeys(types, pa.string()), list(types))
-        options["read_options"].use_threads = False
-        try:
-            for _ in pa_csv.open_csv(self._bytes(), **options):
-                pass
-        except pa.ArrowInvalid as error:
-            return re.search(r"Row #(\d+)", str(error))
-        return None
-
-    def _first_undecodable(self) -> int | None:
-        if self.path == "-":
-            return None
-        with self._open() as stream:
-            for number, line in enumerate(lines(stream), start=1):
-                try:
-                    line.decode(self.encoding or "utf8")
-                except UnicodeDecodeError:
-                    return number
-        return None
-
-    def _bad_number(self, types: dict[str, Any]) -> BadInput | None:
-        """Find the first value that does not have the type that the model needs."""
-        if self.path == "-":
-            return self.bad(
-                "a column that should hold numbers has text in it; read from a file to see where."
-            )
-        wanted = [n for n, t in types.items() if t is not None and t != pa.string()]
-        text = dict.fromkeys(wanted, pa.string())
-        done = 0
-        reader = pa_csv.open_csv(self._bytes(), **self._options(text, wanted))
-        for batch in reader:
-            for name in wanted:
-                for i, value in enumerate(batch.column(name).to_pylist()):
-                    if value is not None and not self._reads_as(value, types[name]):
-                        return self.bad(
-                            f"column {name!r} has {value!r} in line {done + i + 2:,}; expected "
-                            f"{format_type(types[name])}, as in the data the model was fitted to. "
-                            f"Correct it, or {self._remedy(value)}."
-                        )
-            done += batch.num_rows
-        return None
-
-    def _remedy(self, value: str) -> str:
-        if self.decimal == "." and has_decimal_comma(pa.array([value])):
-            return "use --decimal , if all numbers have a decimal comma"
-        return f"treat it as missing: --missing {value!r}"
-
-    def _reads_as(self, value: str, wanted: Any) -> bool:
-        if wanted == pa.bool_():
-            return value.lower() in ("true", "false", "0", "1")
-        try:
-            float(value.replace(self.decimal, "."))
-        except ValueError:
-            return False
-        return True

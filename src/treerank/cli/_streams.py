@@ -7,7 +7,17 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def lines(stream: Any) -> Iterable[bytes]:
+def first_undecodable(stream: Any, encoding: str) -> int | None:
+    """Return the number of the first line that is not text in an encoding, if there is one."""
+    for number, line in enumerate(_lines(stream), start=1):
+        try:
+            line.decode(encoding)
+        except UnicodeDecodeError:
+            return number
+    return None
+
+
+def _lines(stream: Any) -> Iterable[bytes]:
     """Yield the lines of a binary stream, without reading all of it at once."""
     rest = b""
     while block := stream.read(1 << 20):
@@ -28,6 +38,19 @@ def read_full(stream: Any, n: int) -> bytes:
 def whole_lines(start: bytes, limit: int) -> bytes:
     """Drop the last line if `start` was cut at `limit` bytes."""
     return start if len(start) < limit else start[: start.rfind(b"\n") + 1]
+
+
+def whole_rows(start: bytes, limit: int) -> bytes:
+    """Drop the last line, and those before it that lie between quotes, if `start` was cut."""
+    whole = whole_lines(start, limit)
+    if len(start) < limit:
+        return whole
+    end, quotes = len(whole), whole.count(b'"')
+    while quotes % 2 and end > 0:
+        begin = whole.rfind(b"\n", 0, end - 1) + 1
+        quotes -= whole.count(b'"', begin, end)
+        end = begin
+    return whole[:end] or whole
 
 
 def first_blocks(stream: Any, limit: int, size: int) -> Iterable[bytes]:

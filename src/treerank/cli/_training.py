@@ -25,6 +25,7 @@ class Training:
 
     features: Any  # pyarrow table: doubles, text, booleans
     labels: NDArray[Any]
+    target: str  # name of the labels
     weights: NDArray[np.float64] | None
     categories: list[str]
     kinds: dict[str, str]  # column to a description of its type
@@ -100,7 +101,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     if not names:
         raise source.bad("no column is left to learn from.")
     table = source.read([*names, *dict.fromkeys(name for name in (target, weight, *ids) if name)])
-    rules = ColumnRules(types, parts, source.decimal, source.date_order)
+    rules = ColumnRules(types, parts, source.place, source.decimal, source.date_order)
     features = take_columns(table, names, rules)
     problems = features.problems
     labels = order = weights = None
@@ -119,6 +120,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     return Training(
         features=pa.table(features.columns),
         labels=labels,
+        target=target,
         weights=weights,
         categories=[name for name, kind in features.kinds.items() if kind == "category"],
         kinds=features.said,
@@ -236,6 +238,26 @@ def _labels(
     return labels, sorted(np.unique(labels).tolist(), key=lambda label: bool(label == first))
 
 
+def labels_in_order(order: str, labels: Sequence[Any]) -> list[Any]:
+    """Return the labels of the target, which may be numbers, in the order of --order."""
+    named = [label.strip() for label in order.split(",")]
+    known = {str(label): label for label in labels}
+    unknown = [label for label in named if label not in known]
+    if unknown:
+        raise BadInput(
+            f"--order names {unknown[0]!r}, which the target does not have; it has "
+            f"{', '.join(known)}."
+        )
+    absent = [label for label in known if label not in named]
+    if absent or len(named) > len(known):
+        problem = f"misses the label {absent[0]!r}" if absent else "names a label twice"
+        raise BadInput(
+            f"--order {problem}; expected every label of the target once, worst first: "
+            f"{', '.join(known)}."
+        )
+    return [known[label] for label in named]
+
+
 def _check_spelling(source: Source, column: Any, name: str) -> None:
     """Raise if labels differ in nothing but spaces or capitals; they would be different classes."""
     if not pa.types.is_string(column.type) or find_style(column, source.decimal) is not None:
@@ -258,14 +280,14 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
             column = style.to_numbers(column)
     labels = column.to_numpy()
     if labels.dtype.kind == "f":
-        problem = infinite_number(name, column)
+        problem = infinite_number(name, column, source.place)
         if problem is not None:
             raise source.bad(f"{problem.partition(';')[0]}; expected classes. Correct it.")
         broken = labels != np.round(labels)
         if broken.any():
             row = int(np.argmax(broken))
             raise source.bad(
-                f"column {name!r} has numbers with fractions (first: line {row + 2:,}, "
+                f"column {name!r} has numbers with fractions (first: {source.place(row)}, "
                 f"{labels[row]:g}); expected classes. Divide it into grades, or give another "
                 "--target."
             )
@@ -279,7 +301,7 @@ def check_has_labels(source: Source, column: Any, name: str) -> None:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(
             f"column {name!r} has no label in {column.null_count:,} of {len(column):,} rows "
-            f"(first: line {row + 2:,}); remove those rows."
+            f"(first: {source.place(row)}); remove those rows."
         )
 
 
@@ -303,6 +325,6 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
 def _bad_weight(source: Source, column: Any, row: int, name: str) -> BadInput:
     value = column[row].as_py()
     return source.bad(
-        f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in line "
-        f"{row + 2:,}; expected finite numbers of at least 0. Correct it."
+        f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in "
+        f"{source.place(row)}; expected finite numbers of at least 0. Correct it."
     )

@@ -94,7 +94,7 @@ def _column(source: Source, name: str | None) -> Any:
     column = source.read([name])[name]
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
-        raise source.bad(f"column {name!r} has no value in line {row + 2:,}; correct it.")
+        raise source.bad(f"column {name!r} has no value in {source.place(row)}; correct it.")
     if pa.types.is_string(column.type):
         with contextlib.suppress(pa.ArrowInvalid):  # words and dates stay as they are
             column = pc.utf8_trim_whitespace(column).cast(pa.float64())

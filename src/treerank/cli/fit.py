@@ -13,7 +13,7 @@ import treerank
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._command import command
-from treerank.cli._errors import BadInput, one_line_errors
+from treerank.cli._errors import one_line_errors
 from treerank.cli._evaluation import write_report_of_fit
 from treerank.cli._fit_options import FitOptions
 from treerank.cli._grading import check_can_grade, print_grades
@@ -32,7 +32,7 @@ from treerank.cli._printing import (
     print_strata,
 )
 from treerank.cli._sources import Source
-from treerank.cli._training import Training, keep_back, read_training
+from treerank.cli._training import Training, keep_back, labels_in_order, read_training
 
 if TYPE_CHECKING:
     from treerank.scoring import Validation
@@ -110,7 +110,11 @@ def _fit_in_memory(console: Console, options: FitOptions, data: Training, source
     print_columns(console, data)
     estimator = options.estimator(data)
     order = options.order
-    label_order = data.label_order if order is None else _labels_in(order, data)
+    label_order = (
+        data.label_order
+        if order is None
+        else labels_in_order(order, np.unique(data.labels).tolist())
+    )
     if label_order is not None:
         estimator.set_params(label_order=label_order)
     start = time.perf_counter()
@@ -164,19 +168,6 @@ def _grade(
         card.fit_scores(model, held_out.score, data.labels, data.weights, held_out.said)
     print_grades(console, card)
     return card
-
-
-def _labels_in(order: str, data: Training) -> list[Any]:
-    """Convert the labels of --order to those of the column, which may be numbers."""
-    named = [label.strip() for label in order.split(",")]
-    known = {str(label): label for label in np.unique(data.labels).tolist()}
-    unknown = [label for label in named if label not in known]
-    if unknown:
-        raise BadInput(
-            f"--order names {unknown[0]!r}, which the target does not have; it has "
-            f"{', '.join(known)}."
-        )
-    return [known[label] for label in named]
 
 
 def _save(console: Console, model: FittedClassifier, path: Path | None) -> None:

@@ -86,6 +86,7 @@ def _other_inputs(options: ReportOptions, model: FittedClassifier) -> dict[str, 
     columns = options.columns.with_target(options.target)
     more: dict[str, Any] = {
         "title": options.title,
+        "target": options.target,
         "segments": options.segments,
         "appendix": options.appendix or False,
     }

@@ -175,7 +175,9 @@ def challenge(
     the events found minus the false alarms, weighted by the odds of the threshold.
 
     Rows with equal scores across the cut share the remaining places, so that both models flag
-    exactly the same share; with few strata the counts are therefore not integers.
+    exactly the same share; with few strata the counts are therefore not integers. Ties are broken
+    in the same way for both models: a row of which they flag different parts is swapped only by
+    the difference, and a model has no swaps with itself.
 
     Parameters
     ----------
@@ -298,13 +300,14 @@ def _swap_sets(
     flags: list[Floats], code: NDArray[np.intp], weight: Floats, level: float
 ) -> list[SwapSet]:
     a, b = flags
+    both = np.minimum(a, b)  # one order breaks the ties of both models
     per_weight = _kish(weight)
     found = []
     for name, part in (
-        ("both", a * b),
-        ("champion only", a * (1 - b)),
-        ("challenger only", (1 - a) * b),
-        ("neither", (1 - a) * (1 - b)),
+        ("both", both),
+        ("champion only", a - both),
+        ("challenger only", b - both),
+        ("neither", 1 - np.maximum(a, b)),
     ):
         rows, events = float(weight @ part), float((weight * part)[code == 1].sum())
         rate, limits = None, None

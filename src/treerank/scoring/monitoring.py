@@ -18,6 +18,7 @@ from treerank._report._sample import class_codes
 from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._distributions import is_missing_value
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
+from treerank.scoring._period_order import read_periods
 from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
 from treerank.scoring._plain import format_table, format_value, to_plain
 from treerank.scoring._rows import check_two_classes, score_rows
@@ -157,7 +158,10 @@ def monitor(
     new : tuple (X,), (X, y) or (X, y, sample_weight)
         Rows since then. Labels that are not known yet are None or NaN.
     periods : array-like of shape (n_new,)
-        Period of each new row, such as its month; periods are processed in sorted order.
+        Period of each new row, such as its month. Periods follow each other in the order of an
+        ordered categorical; otherwise dates and numbers by value, text that names months or
+        quarters, such as ``Jan`` or ``Q3 2025``, by the calendar, and other text by the letters
+        and the numbers in it, so that ``week 2`` comes before ``week 10``.
     level : float, default=0.95
         Confidence level of the intervals.
     alpha : float, default=0.05
@@ -195,7 +199,7 @@ def monitor(
         raise invalid_parameter("alpha", alpha, "a number between 0 and 1, such as 0.05")
     before = _read(model, baseline, "baseline", (2, 3))
     after = _read(model, new, "new", (1, 2, 3))
-    names, number = _read_periods(periods, len(after.weight))
+    names, number = read_periods(periods, len(after.weight))
     known = after.weight > 0
     after, number = after.take(known), number[known]
     before = before.take(before.weight > 0)
@@ -275,29 +279,6 @@ def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> No
             "not seen: on training rows its AUC is too good, and every later period looks like a "
             "decline."
         )
-
-
-def _read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the names of the periods in order, and the index of each row's period."""
-    values = np.asarray(periods)
-    if values.shape != (n_rows,) or n_rows == 0:
-        raise ValueError(
-            f"Got periods of shape {values.shape} for {n_rows} new rows; expected one per row."
-        )
-    if is_missing_value(values).any():
-        row = int(np.argmax(is_missing_value(values)))
-        raise ValueError(f"Got no period in row {row}; expected one for each new row.")
-    found, number = np.unique(values, return_inverse=True)
-    return _period_names(found), number.astype(np.intp)
-
-
-def _period_names(periods: NDArray[Any]) -> list[str]:
-    """Write dates as ISO 8601, days without a time; other values as they are."""
-    if periods.dtype.kind != "M":
-        return [str(name) for name in periods.tolist()]
-    days = periods.astype("M8[D]")
-    has_time = np.datetime_data(periods.dtype)[0] not in ("Y", "M", "W", "D")
-    return [str(date) for date in (days if has_time and (days == periods).all() else periods)]
 
 
 def _tests(

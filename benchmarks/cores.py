@@ -335,10 +335,10 @@ elapsed seconds on several. For rounds of boosting it shows the median over {tur
 in others. `BoostedTreeRank()` chooses its trees on held-out rows and averages ten bags, which are
 grown side by side. The AUC is that of {n_test:,} further rows from the same draw, with {threads}
 threads; another number of bins changes it by up to 0.003, so that it is also compared over three of
-them. Peak memory is measured in a process of its own for each fit. The last figures but those of memory
-say what the machine has to give: as many processes as cores, each of which fits the same model on
-one thread, and how much more they get done together than one of them alone. No fit can gain more by
-its threads.
+them. Peak memory is measured in a process of its own for each fit. The last figures but those of
+memory say what the machine has to give: as many processes as cores, each of which fits the same
+model on one thread, and how much more they get done together than one of them alone. No fit can
+gain more by its threads.
 
 ## Where the time goes
 

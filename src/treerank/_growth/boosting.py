@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ FloatArray = NDArray[np.float64]
 
 # Maximum sum of weights, which leaves at least 20 bits for gradients in their products.
 MOST_UNITS = 2.0**40
+FEW_ROWS = 50_000  # below this many rows, models are grown side by side
 ORDER_SEED = 0x6F72646572  # so that the order of the rows differs from that of the folds
 
 
@@ -75,6 +76,16 @@ class BoostingPlan:
     device: Device | None = None  # where trees are grown; None: on the CPU
     n_bags: int = 1  # averaged models, each trained on four of five folds
     orders_rows: bool = False  # sort rows by content, so that draws do not depend on their order
+
+    def side_by_side(self, n_rows: int, n_models: int) -> tuple[int, BoostingPlan]:
+        """Return how many of several models are grown at a time, and the plan for each of them.
+
+        The trees of few rows do not keep several threads busy, so each thread grows a model of its
+        own, with its own copy of the rows.
+        """
+        is_small = n_rows < FEW_ROWS and self.device is None
+        n_threads = min(self.n_jobs, n_models) if is_small else 1
+        return n_threads, replace(self, n_jobs=self.n_jobs // n_threads)
 
 
 class BoostingRows(NamedTuple):

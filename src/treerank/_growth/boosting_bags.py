@@ -18,8 +18,6 @@ from treerank._input.stages import stage
 # Number of folds. Each bag leaves out the next one; after the last fold, new folds are drawn.
 BAG_FOLDS = 5
 BAG_SEED = 0x62616773  # so that these folds differ from those that choose the trees
-# Below this many rows, bags are grown side by side; each thread has a copy of its rows.
-FEW_ROWS = 50_000
 
 
 def boost_bags(
@@ -46,13 +44,8 @@ def boost_bags(
 def _grow_bags(
     rows: RowsToBoost, binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> list[Boosted]:
-    """Return the models of all bags.
-
-    The trees of few rows do not keep several threads busy, so each thread then grows another bag.
-    """
-    is_small = rows.n_rows < FEW_ROWS and plan.device is None
-    n_threads = min(plan.n_jobs, plan.n_bags) if is_small else 1
-    own = replace(plan, n_jobs=plan.n_jobs // n_threads)
+    """Return the models of all bags."""
+    n_threads, own = plan.side_by_side(rows.n_rows, plan.n_bags)
     progress = _Progress(report, plan.n_bags)
 
     def boost_bag(number: int) -> Boosted:

@@ -11,8 +11,11 @@ the size, and the best trees for all rows may be smaller than the best ones for 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from itertools import repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +81,11 @@ class _Tried(NamedTuple):
 
 # Training rows and held-out rows.
 Part = tuple[RowsToBoost, RowsToBoost]
+Measure = Callable[["_Run"], int | float]
+Combine = Callable[[tuple[Any, ...]], NDArray[np.float64]]
+# Trees of each part that a thread grows before it waits for the others; those beyond the last that
+# is needed are grown in vain.
+AHEAD = 8
 LARGEST_LOSS = 64.0  # maximum log-loss of a row; larger ones count as this
 
 
@@ -92,12 +100,16 @@ class _Run:
         self.held_out = held_out.scored(start, [], plan.n_jobs)
         self.units = int(held_out.class_units.sum())
 
-    def advance(self) -> None:
-        """Grow a tree, and add it to the scores."""
+    def advance(self, numbers: range, step: int, measure: Measure) -> list[Any]:
+        """Grow a tree for each number, and after every `step` trees measure the held-out rows."""
+        return [self._next(measure if number % step == 0 else None) for number in numbers]
+
+    def _next(self, measure: Measure | None) -> Any:
         tree = next(self.rounds, None)
-        if tree is not None:
-            with stage("validation scores"):
+        with stage("validation scores"):
+            if tree is not None:
                 self.held_out.add(tree)
+            return None if measure is None else measure(self)
 
 
 def choose_trees(
@@ -182,23 +194,21 @@ def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report
     """Boost on all parts, one tree each at a time, until the held-out loss stops improving."""
     assert plan.choice is not None
     by_loss = plan.choice.by_loss and plan.loss == "logistic"
-    judge, patience = (
-        (_log_loss, PATIENCE_BY_LOSS) if by_loss else (_ranking_loss, PATIENCE_BY_QUALITY)
-    )
+    patience = PATIENCE_BY_LOSS if by_loss else PATIENCE_BY_QUALITY
     is_noisy = plan.focus is not None and not by_loss
     step, window = (FOCUS_STEP, FOCUS_WINDOW) if is_noisy else (1, 1)
-    runs = [_Run(part, binning, plan) for part in parts]
+    # With a focus, the state of all parts at the best number of trees is needed.
+    n_threads, own = (1, plan) if plan.focus else plan.side_by_side(_n_rows(parts[0]), len(parts))
+    runs = [_Run(part, binning, own) for part in parts]
+    measure, mean_of = _log_loss_of(runs) if by_loss else (_quality_of, _lost_quality)
     measured: list[NDArray[np.float64]] = []
     least, best, ranking_losses = np.inf, 1, np.empty(0)
-    for number in range(1, plan.n_rounds + 1):
+    for number, found in _rounds(runs, plan.n_rounds, step, measure, n_threads):
         if report is not None:
             report(number / plan.n_rounds)
-        for run in runs:
-            run.advance()
         if number % step:
             continue
-        with stage("validation scores"):
-            measured.append(judge(runs))
+        measured.append(mean_of(found))
         mean = np.mean(measured[-window:], axis=0)
         loss = float(np.mean(mean)) if len(measured) >= window else np.inf
         if loss < least:
@@ -209,17 +219,53 @@ def _try(parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report
     return _Tried(least, best - step * (window // 2), ranking_losses)
 
 
-def _log_loss(runs: list[_Run]) -> NDArray[np.float64]:
-    """Return the mean two-class log-loss of held-out rows; the scores are log-odds."""
+def _rounds(
+    runs: list[_Run], n_rounds: int, step: int, measure: Measure, n_threads: int
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Yield the number of trees and what was measured on each part, round by round.
+
+    Threads grow a few trees of each part before they wait for each other.
+    """
+    ahead = AHEAD if n_threads > 1 else 1
+    with ThreadPoolExecutor(n_threads) as threads:
+        each = threads.map if n_threads > 1 else map
+        for first in range(1, n_rounds + 1, ahead):
+            numbers = range(first, min(first + ahead, n_rounds + 1))
+            arguments = repeat(numbers), repeat(step), repeat(measure)
+            found = list(each(_Run.advance, runs, *arguments))
+            yield from zip(numbers, zip(*found, strict=True), strict=True)
+
+
+def _log_loss_of(runs: list[_Run]) -> tuple[Measure, Combine]:
+    """Return a function for the log-loss of two classes of a part, and one for their mean.
+
+    The scores are log-odds; sums are exact.
+    """
     units = sum(run.units for run in runs)
     sums = ExactSums(units, LARGEST_LOSS)
-    total = sum(run.held_out.log_loss(sums) for run in runs)
-    return np.array([sums.number(np.int64(total)) / units])
+    return (
+        lambda run: run.held_out.log_loss(sums),
+        lambda totals: np.array([sums.number(np.int64(sum(totals))) / units]),
+    )
+
+
+def _quality_of(run: _Run) -> float:
+    """Return the AUC (VUS; local or partial AUC with a focus) of a part."""
+    return run.held_out.quality(run.focus)
+
+
+def _lost_quality(qualities: tuple[float, ...]) -> NDArray[np.float64]:
+    """Return 1 minus the quality of each part."""
+    return 1.0 - np.array(qualities)
 
 
 def _ranking_loss(runs: list[_Run]) -> NDArray[np.float64]:
-    """Return 1 minus the AUC (VUS; local or partial AUC with a focus) of each part."""
-    return 1.0 - np.array([run.held_out.quality(run.focus) for run in runs])
+    return _lost_quality(tuple(_quality_of(run) for run in runs))
+
+
+def _n_rows(part: Part) -> int:
+    learned, held_out = part
+    return learned.n_rows + held_out.n_rows
 
 
 def _parts(rows: RowsToBoost, plan: BoostingPlan) -> list[Part]:

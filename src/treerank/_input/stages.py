@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-# Seconds spent in each stage of the current fit so far, in order.
+# Seconds spent in each stage of the current fit so far, in order; and whether it is in a stage now.
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
+_in_stage: ContextVar[bool] = ContextVar("in_stage", default=False)
 
 
 @contextmanager
@@ -28,18 +29,24 @@ def record_stages(verbose: int) -> Iterator[dict[str, float]]:
 
 @contextmanager
 def stage(name: str) -> Iterator[None]:
-    """Add the time that the block takes to this stage of the current fit."""
-    start = time.perf_counter()
+    """Add the time that the block takes to this stage of the current fit.
+
+    A stage inside another one is part of that one.
+    """
+    seconds = _seconds.get()
+    if seconds is None or _in_stage.get():
+        yield
+        return
+    token, start = _in_stage.set(True), time.perf_counter()
     try:
         yield
     finally:
-        seconds = _seconds.get()
-        if seconds is not None:
-            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
+        _in_stage.reset(token)
+        seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - start
 
 
 def _table(seconds: dict[str, float], total: float) -> str:
-    """Format one line per stage. Stages are not nested; "other" is the time outside all stages."""
+    """Format one line per stage; "other" is the time outside all stages."""
     rest = total - sum(seconds.values())
     rows = {**seconds, "other": rest, "total": total}
     lines = [f"  {name:<24}{value:>9.3f}{value / total:>7.0%}" for name, value in rows.items()]

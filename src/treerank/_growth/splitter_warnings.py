@@ -17,6 +17,11 @@ from treerank._input.warn import warn
 from treerank.splitters import ClassifierSplit
 
 
+# In several threads, scikit-learn may see the filters while another of its threads sets them, and
+# then warns of a cause that is not there.
+FALSE_ALARM = "`sklearn.utils.parallel.delayed` should be used with"
+
+
 class Caught(NamedTuple):
     """A warning, in a form that one process can send to another."""
 
@@ -65,6 +70,7 @@ def _plain(seen: Iterable[warnings.WarningMessage]) -> Iterator[Caught]:
 
 
 def _say(caught: list[Caught], splitter: Any) -> None:
+    caught = [one for one in caught if not one.text.startswith(FALSE_ALARM)]
     stopped = [one for one in caught if issubclass(one.category, ConvergenceWarning)]
     if stopped:
         warn(_not_converged(splitter, stopped[0].text), stopped[0].category)

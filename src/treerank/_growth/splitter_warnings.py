@@ -16,7 +16,6 @@ from sklearn.pipeline import Pipeline
 from treerank._input.warn import warn
 from treerank.splitters import ClassifierSplit
 
-
 # In several threads, scikit-learn may see the filters while another of its threads sets them, and
 # then warns of a cause that is not there.
 FALSE_ALARM = "`sklearn.utils.parallel.delayed` should be used with"

@@ -18,8 +18,13 @@ ROADS = {
         RankingForest(n_estimators=4, verbose=2),
         ["validate", "bin", "grow", "score out-of-bag rows"],
     ),
-    "boosting": (
-        BoostedTreeRank(3, verbose=2), ["validate", "bin", "grow", "gradients"]
+    "boosting": (BoostedTreeRank(3, verbose=2), ["validate", "bin", "grow"]),
+    "boosting by pairs": (
+        BoostedTreeRank(3, loss="pairwise", verbose=2), ["validate", "bin", "grow", "gradients"]
+    ),
+    "boosting with a choice": (
+        BoostedTreeRank(n_bags=2, n_jobs=2, verbose=2),
+        ["validate", "bin", "choose the trees", "grow"],
     ),
 }  # fmt: skip
 
@@ -33,6 +38,7 @@ def test_verbose_2_prints_every_stage_once_and_they_add_up(name, capsys):
     names = [row[0] for row in rows]
     assert names == [*expected, "other", "total"]
     seconds = [float(row[1]) for row in rows]
+    assert min(seconds) >= 0
     assert sum(seconds[:-1]) == pytest.approx(seconds[-1], abs=0.001 * len(seconds))
 
 
@@ -49,3 +55,12 @@ def test_a_stage_outside_of_a_fit_is_nobodys():
             with stages.stage("twice"):
                 pass
         assert list(seconds) == ["twice"]
+
+
+def test_a_stage_inside_another_is_part_of_it():
+    with stages.record_stages(0) as seconds:
+        with stages.stage("outer"), stages.stage("inner"):
+            pass
+        with stages.stage("inner"):
+            pass
+    assert list(seconds) == ["outer", "inner"]

@@ -134,19 +134,16 @@ void bind_boosting(nb::module_& m) {
         nb::arg("bits"), nb::arg("scale"), nb::arg("sampling").none(), nb::arg("first_round"),
         nb::arg("chosen").noconvert(), nb::arg("options"),
         "Grows a tree of the logistic loss for each row of `chosen` (rounds x features) and adds "
-        "it "
-        "to the scores, which are log-odds; labels are 0 or 1, and gradients are rounded to `bits` "
-        "bits. Rows are drawn by `sampling` (None: all). Returns the trees that have a split, as "
-        "the "
-        "arrays of a forest, and False if nothing is left to learn.");
+        "it to the scores, which are log-odds; labels are 0 or 1, and gradients are rounded to "
+        "`bits` bits. Rows are drawn by `sampling` (None: all). Returns the trees that have a "
+        "split, as the arrays of a forest, and False if nothing is left to learn.");
     rounds.def(
         "grow", &PyRounds::grow, nb::arg("first").noconvert(), nb::arg("second").noconvert(),
         nb::arg("bits"), nb::arg("scale"), nb::arg("rows").noconvert().none(),
         nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("scores").noconvert().none(),
         "Grows a ranking tree on `rows` (None: all), using first and second derivatives rounded to "
-        "`bits` bits; `scale` units of weight make one row. If "
-        "scores are given, adds the values of the tree to those of its rows. Returns None if all "
-        "gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, "
+        "`bits` bits; `scale` units of weight make one row. If scores are given, adds the values "
+        "of the tree to those of its rows. Returns None if all gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, "
         "category sets, importance, share that each slot sends left).");
 }
 

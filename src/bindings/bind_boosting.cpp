@@ -143,8 +143,9 @@ void bind_boosting(nb::module_& m) {
         nb::arg("chosen").noconvert(), nb::arg("options"), nb::arg("scores").noconvert().none(),
         "Grows a ranking tree on `rows` (None: all), using first and second derivatives rounded to "
         "`bits` bits; `scale` units of weight make one row. If scores are given, adds the values "
-        "of the tree to those of its rows. Returns None if all gradients are 0, otherwise (slots, value of each slot, cell or category set of each slot, "
-        "category sets, importance, share that each slot sends left).");
+        "of the tree to those of its rows. Returns None if all gradients are 0, otherwise (slots, "
+        "value of each slot, cell or category set of each slot, category sets, importance, share "
+        "that each slot sends left).");
 }
 
 }  // namespace treerank

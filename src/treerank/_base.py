@@ -15,6 +15,7 @@ from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.parameters import check_n_jobs, invalid_parameter
 from treerank._input.types import TableLike
 from treerank._input.validation import DeviceRowsTable, Table, validate_rows
+from treerank._input.weighted_sum import weighted_sum
 from treerank._reading.partition import OrderedPartition
 from treerank._reading.rules import cell_rules
 from treerank._select.monotone import check_monotone_splits, falling, monotone_values
@@ -293,7 +294,7 @@ def rank_leaves(
     if monotonic.any():
         assert isinstance(tree, RankTree)
         upper = monotone_values(tree, binning, monotonic, leaves, upper)
-    scores = upper @ tree.cut_weights - 0.5
+    scores = weighted_sum(upper, tree.cut_weights, axis=1) - 0.5
     order = np.argsort(-scores, kind="stable")
     return leaves[order], scores[order], upper[order]
 

@@ -41,7 +41,7 @@ def held_out_worth(tree, counts, tried, shrinkage, focus=None):
     for step in np.searchsorted(tree.sequence[0], tried, side="right") - 1:
         leaves = np.flatnonzero(leaves_at(tree, step))
         shares = tree.shrunken_shares(0.0 if np.isnan(shrinkage) else shrinkage)[leaves]
-        values = -leaves if np.isnan(shrinkage) else shares @ tree.cut_weights
+        values = -leaves if np.isnan(shrinkage) else (shares * tree.cut_weights).sum(axis=1)
         brier = 0.0
         for k, share in enumerate(shares.T):
             above = counts[leaves, k + 1 :].sum(axis=1)

@@ -33,6 +33,7 @@ from treerank._binning.binning import (
 from treerank._input.categories import SharedLevels, flat_levels
 from treerank._input.parameters import check_choice
 from treerank._input.validation import TrainingData
+from treerank._input.weighted_sum import weighted_sum
 
 N_FOLDS = 5
 FOLD_SEED = 0x6C6576656C73  # so that these folds differ from those of pruning
@@ -216,8 +217,8 @@ def _shrunk_means(counts: Floats) -> Floats:
     weight = counts.sum(axis=1)
     known = weight > 0
     mean = np.full(len(counts), np.nan)
-    mean[known] = counts[known] @ rank / weight[known]
-    overall = float(share @ rank)
+    mean[known] = weighted_sum(counts[known], rank, axis=1) / weight[known]
+    overall = float(weighted_sum(share, rank))
     amount = _amount_of_shrinkage(counts[known], mean[known], rank, overall)
     return np.asarray((weight * mean + amount * overall) / (weight + amount))
 
@@ -232,8 +233,8 @@ def _amount_of_shrinkage(counts: Floats, mean: Floats, rank: Floats, overall: fl
     if n_levels < 2 or n <= n_levels:
         return max(n, 1.0)
     within = float((counts * (rank - mean[:, np.newaxis]) ** 2).sum()) / (n - n_levels)
-    spread = float(weight @ (mean - overall) ** 2) - (n_levels - 1) * within
-    between = spread / (n - float(weight @ weight) / n)
+    spread = float(weighted_sum((mean - overall) ** 2, weight)) - (n_levels - 1) * within
+    between = spread / (n - float((weight**2).sum()) / n)
     return float(np.clip(within / between, 1.0, n)) if between > 0 else n
 
 

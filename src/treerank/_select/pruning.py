@@ -18,6 +18,7 @@ from scipy.special import beta, factorial
 from treerank import _core
 from treerank._input.focus import WHOLE, Focus
 from treerank._input.validation import TrainingData
+from treerank._input.weighted_sum import weighted_sum
 from treerank._select.folds import Folds
 from treerank._trees.ranking_tree import CellTree, find_sequences
 
@@ -199,7 +200,7 @@ def _worth_along_paths(
     for part in held_out:
         tree = part.tree
         share = tree.shrunken_shares(np.where(own_order, 0.0, shrinkages))
-        value = np.array([one @ tree.cut_weights for one in share])
+        value = weighted_sum(share, tree.cut_weights, axis=2)
         value[own_order] = tree_order(tree)
         values.append(value)
         shares.append(share)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from treerank._input.weighted_sum import weighted_sum
 from treerank._select.feature_weights import choose_feature_weights, weigh_features
 from treerank._select.quality import held_out_qualities
 from treerank._trees.packed_forest import ForestArrays
@@ -73,7 +74,7 @@ def choose_shrinkage(
             return trees, None
         parts = rows.unseen_by_feature(trees, plan.sampling, numbers, shrinkage)
         weights = choose_feature_weights(parts, part)
-        means = (parts.means @ weights)[:, np.newaxis]
+        means = weighted_sum(parts.means, weights, axis=1)[:, np.newaxis]
         return weigh_features(trees, weights), replace(parts, means=means)
 
     everyone = np.ones(len(numbers), dtype=bool)
@@ -99,7 +100,7 @@ def choose_shrinkage(
             for forest, shrinkage in zip(forests, [*swapped, chosen], strict=True)
         ]
         seen = replace(each[-1], means=np.hstack([one.means for one in each]))
-    base = upper_shares(rows.sizes[np.newaxis])[0] @ cut_weights(rows.sizes)
+    base = weighted_sum(upper_shares(rows.sizes[np.newaxis])[0], cut_weights(rows.sizes))
     means = scale * _by_half(seen.means, halves(plan, all_numbers)) + base - 0.5
     out_of_bag = replace(seen, means=means[:, np.newaxis])
     return ShrinkageChoice(chosen, scale, weighed, out_of_bag)
@@ -115,11 +116,11 @@ def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:
     means = some.means[:, column]
     used = np.isfinite(means)
     weight = np.ones(used.sum()) if some.units is None else some.units[used].astype(np.float64)
-    target = worth[some.labels[used]] - worth @ (sizes / sizes.sum())
-    spread = float(weight @ means[used] ** 2)
+    target = worth[some.labels[used]] - weighted_sum(worth, sizes / sizes.sum())
+    spread = float(weighted_sum(means[used] ** 2, weight))
     if spread == 0:
         return 1.0
-    return float(np.clip(weight @ (means[used] * target) / spread, *SCALES))
+    return float(np.clip(weighted_sum(means[used] * target, weight) / spread, *SCALES))
 
 
 def halves(plan: ForestPlan, rows: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from treerank._binning.binning import Codes
 from treerank._device.codes import DeviceCodes
 from treerank._device.device import Device
 from treerank._device.scoring import PackedTrees, score_on_device, score_there
+from treerank._input.weighted_sum import weighted_sum
 
 
 @dataclass(frozen=True)
@@ -280,4 +281,4 @@ def _layered(layers: NDArray[np.float32], cut_weights: NDArray[np.float64]) -> d
     """Return the steps of the score, and those of its layers if there are several."""
     if len(layers) == 1:
         return {"step": np.ascontiguousarray(layers[0]), "layers": None}
-    return {"step": (cut_weights @ layers).astype(np.float32), "layers": layers}
+    return {"step": weighted_sum(layers, cut_weights).astype(np.float32), "layers": layers}

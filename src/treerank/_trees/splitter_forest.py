@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from treerank._binning.encoding import Matrix
+from treerank._input.weighted_sum import weighted_sum
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.splitter_tree import SplitterTree
 
@@ -52,11 +53,13 @@ class SplitterForest:
     ) -> SplitterForest:
         """Compute one value per cell for the given shrinkage; steps are multiplied by `scale`."""
         folded = replace(self, shrinkage=shrinkage, scale=scale)
-        values = [
-            mid_ranks(tree) if self.by_rank else folded._shares(tree) @ self.cut_weights
-            for tree in self.trees
-        ]
-        return replace(folded, values=values)
+        return replace(folded, values=[folded._values(tree) for tree in self.trees])
+
+    def _values(self, tree: SplitterTree) -> Floats:
+        """Return the value of each cell in the score."""
+        if self.by_rank:
+            return mid_ranks(tree)
+        return weighted_sum(self._shares(tree), self.cut_weights, axis=1)
 
     def _shares(self, tree: SplitterTree) -> Floats:
         """Return the shares above each class but the last, in each cell."""
@@ -136,7 +139,7 @@ class SplitterForest:
 
 def path_values(tree: SplitterTree, shrinkage: float, weights: Floats) -> Floats:
     """Return the score of each cell, from class shares that are shrunk along the path."""
-    return np.asarray(tree.shrunken_shares(shrinkage) @ weights)
+    return weighted_sum(tree.shrunken_shares(shrinkage), weights, axis=1)
 
 
 def mid_ranks(tree: SplitterTree) -> Floats:

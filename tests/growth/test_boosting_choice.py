@@ -109,6 +109,16 @@ def test_trees_are_as_large_as_the_table_asks():
     assert (large.max_depth, large.leafrank_depth) > (2, 2)
 
 
+def test_smaller_trees_are_tried_first_where_features_outnumber_rows(monkeypatch):
+    monkeypatch.setattr(boosting_choice, "PATIENCE_BY_LOSS", 5)
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(120, 121))
+    y = (X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=120) > 0).astype(int)
+    for n_features, second in ((121, (1, 2)), (120, (3, 3))):
+        model = BoostedTreeRank(n_bags=1).fit(X[:, :n_features], y)
+        assert list(model.plan_.held_out_loss)[:2] == [(2, 2), second]
+
+
 def test_labels_of_pure_noise_ask_for_few_trees():
     """Of few distinct rows, too: those held out are drawn, not made to look like the others."""
     rng = np.random.default_rng(4)

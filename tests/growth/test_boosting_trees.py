@@ -168,6 +168,29 @@ def test_nodes_of_one_depth_grown_together_make_the_tree_of_one_after_another(
         assert np.array_equal(of_features, importance)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_wide_table_grows_the_tree_of_the_columns_that_it_uses(weighted):
+    """Rows are counted and features searched a few features at a time if there are many bins."""
+    rng = np.random.default_rng(11)
+    n, p = 1_500, 40
+    codes = np.array([rng.permutation(n) for _ in range(p)]).astype(np.uint16)
+    codes[:, rng.random(n) < 0.1] = 0  # missing in all columns
+    derivatives = (rng.normal(size=n) - 2 * np.sin(codes[7] / 200.0), rng.uniform(0.1, 1.0, n))
+    weights = rng.integers(1, 4, n) if weighted else None
+    options = {**STUMP, "max_depth": 2, "leafrank_depth": 3}
+
+    def grow_on(columns, n_jobs=1):
+        zeros, chosen = [0] * p, np.array(columns, dtype=np.int32)
+        return grow(codes, derivatives, weights, zeros, zeros, None, chosen, options, n_jobs=n_jobs)
+
+    values, importance = grow_on(range(p))
+    used = np.flatnonzero(importance)
+    assert 1 < len(used) < 20
+    assert np.array_equal(grow_on(used)[0], values)
+    for n_jobs in (2, 16):
+        assert np.array_equal(grow_on(range(p), n_jobs)[0], values)
+
+
 def same_gains(seed):
     """Grow a tree on rows with two gradients only: many small cells gain the same."""
     rng = np.random.default_rng(seed)

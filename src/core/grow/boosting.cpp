@@ -103,7 +103,7 @@ class RowsInMemory : public BoostingRounds {
     GradientSum count_root() {
         GradientSum* histogram = histogram_of(0);
         counter_.count({{rows_.data(), n_rows_, histogram}}, pool_for(n_rows_, kCountForTeam));
-        counter_.complete(0, chosen_[0]);
+        counter_.complete(0, 0, 1);
         return total_of(histogram + counter_.offset(chosen_[0]),
                         table_.features.n_codes[chosen_[0]]);
     }
@@ -193,27 +193,29 @@ class RowsInMemory : public BoostingRounds {
         const std::size_t p = chosen_.size(), n = groups.size() * p;
         std::vector<NewtonCut> cuts(open.size() * p), best;
         // Features [first, last) of the nodes of a group.
-        const auto search = [&](std::size_t group, std::size_t first, std::size_t last) {
-            for (std::size_t f = first; f < last && group < counter_.jobs().size(); ++f)
-                counter_.complete(group, chosen_[f]);
+        const auto search = [&](std::size_t group, std::size_t first, std::size_t last,
+                                std::vector<double>& to_beat) {
+            if (group < counter_.jobs().size()) counter_.complete(group, first, last);
             for (const std::size_t node : groups[group]) {
-                double to_beat = 0;
                 for (std::size_t f = first; f < last; ++f) {
                     const GradientSum* sums = histograms[node] + counter_.offset(chosen_[f]);
                     NewtonCut& cut = cuts[node * p + f];
-                    cut = searches[node].best(sums, table_.features, chosen_[f], to_beat);
-                    to_beat = std::max(to_beat, cut.gain);
+                    cut = searches[node].best(sums, table_.features, chosen_[f], to_beat[node]);
+                    to_beat[node] = std::max(to_beat[node], cut.gain);
                 }
             }
         };
+        const std::size_t most = counter_.n_completed_together();
         // For a single node, two threads would hardly save the time it takes to wake the second.
         const bool pays = open.size() * counter_.size() * (pool_->size() - 1) >= kBinsForTeam;
         const std::size_t n_tasks = pays ? std::min(n, kTasksPerThread * pool_->size()) : 1;
         run_in(pays ? pool_ : nullptr, n_tasks, [&](std::size_t task) {
             const std::size_t last = (task + 1) * n / n_tasks;
+            std::vector<double> to_beat(open.size());
             for (std::size_t i = task * n / n_tasks; i < last;) {
-                const std::size_t group = i / p, end = std::min(last, (group + 1) * p);
-                search(group, i - group * p, end - group * p);
+                const std::size_t group = i / p;
+                const std::size_t end = std::min({last, (group + 1) * p, i + most});
+                search(group, i - group * p, end - group * p, to_beat);
                 i = end;
             }
         });

@@ -213,7 +213,10 @@ void GradientCounter<Code, Rows>::count_part(std::size_t number) {
     const Part& part = parts_[number];
     const Group& group = part.group;
     const Row* rows = jobs_[part.job].rows + part.first;
-    if (part.is_whole) return sum_rows(rows, part.n, group, jobs_[part.job].histogram + group.bin);
+    if (part.is_whole) {
+        if (!is_wide()) sum_rows(rows, part.n, group, jobs_[part.job].histogram + group.bin);
+        return;
+    }
     if (part.keeps_bins()) {
         if (bins_[number].size() < group.n_bins) bins_[number].resize(group.n_bins);
         return fill_bins(rows, part.n, part.n, group, bins_[number].data());
@@ -239,12 +242,20 @@ void GradientCounter<Code, Rows>::add_parts(std::size_t job, std::size_t first,
 }
 
 template <class Code, class Rows>
-void GradientCounter<Code, Rows>::complete(std::size_t job, std::int32_t feature) const {
-    const std::size_t first = offset_[feature];
-    const auto n = static_cast<std::size_t>(features_.n_codes[feature]);
-    if (!parts_[first_part_[job]].is_whole) add_parts(job, first, first + n);
+void GradientCounter<Code, Rows>::complete(std::size_t job, std::size_t first,
+                                           std::size_t last) const {
     const auto& [rows, n_rows, histogram, whole, rest] = jobs_[job];
-    if (rest != nullptr) subtract(rest + first, whole + first, histogram + first, n);
+    const Group group = group_of(first, last);
+    if (!parts_[first_part_[job]].is_whole) {
+        for (std::size_t f = first; f < last; ++f) {
+            const Group feature = group_of(f, f + 1);
+            add_parts(job, feature.bin, feature.bin + feature.n_bins);
+        }
+    } else if (is_wide()) {
+        sum_rows(rows, n_rows, group, histogram + group.bin);
+    }
+    if (rest != nullptr)
+        subtract(rest + group.bin, whole + group.bin, histogram + group.bin, group.n_bins);
 }
 
 template class GradientCounter<std::uint8_t, UnitRows>;

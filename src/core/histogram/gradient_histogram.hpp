@@ -148,13 +148,16 @@ class GradientCounter {
     std::size_t offset(std::int32_t feature) const { return offset_[feature]; }
     std::size_t size() const { return size_; }
 
-    // Counts the rows of all jobs. Their histograms are then completed feature by feature, so that
-    // whoever searches a feature completes it first: threads need not wait for each other in
-    // between. Sums are integers, so they depend neither on the pool, which may be null, nor on how
-    // the rows are distributed.
+    // Counts the rows of all jobs. Their histograms are then completed a few features at a time, so
+    // that whoever searches features completes them first: threads need not wait for each other in
+    // between. If histograms are too large for the cache, rows are not counted before either, so
+    // that features are searched while their sums are still in the cache. Sums are integers, so
+    // they depend neither on the pool, which may be null, nor on how the rows are distributed.
     void count(std::vector<HistogramJob> jobs, ThreadPool* pool);
-    // Computes the sums of one feature in the histograms of a job.
-    void complete(std::size_t job, std::int32_t feature) const;
+    // Computes the sums of the features chosen[first, last) in the histograms of a job.
+    void complete(std::size_t job, std::size_t first, std::size_t last) const;
+    // The number of features that are best completed together.
+    std::size_t n_completed_together() const { return is_wide() ? kFewFeatures : chosen_.size(); }
     // The jobs to be completed, and a note that all of them have been.
     const std::vector<HistogramJob>& jobs() const { return jobs_; }
     void finish() { jobs_.clear(); }
@@ -175,6 +178,10 @@ class GradientCounter {
         // summed.
         bool keeps_bins() const { return !is_whole && n <= Rows::kBlock; }
     };
+
+    static constexpr std::size_t kFewFeatures = 16;
+    static constexpr std::size_t kBinsInCache = std::size_t{1} << 15;
+    bool is_wide() const { return size_ > kBinsInCache; }
 
     // The features chosen_[first, last).
     Group group_of(std::size_t first, std::size_t last) const;

@@ -6,6 +6,7 @@
 
 #include "core/histogram/gradient_histogram.hpp"
 #include "core/split/gain.hpp"
+#include "core/split/newton_filter.hpp"
 
 namespace treerank {
 
@@ -65,6 +66,7 @@ class NewtonSearch : NewtonNode {
         if (features.categorical[feature] != 0) return best_set(counts, n_codes);
         // Whether values may only rise (+1) or only fall (-1) with the feature; 0: no constraint.
         const std::int8_t sign = features.monotonic[feature];
+        if (passes_over(counts, n_codes, to_beat)) return {};
         return sign == 0 && bounds.free() ? best_threshold<true>(counts, n_codes, 0, to_beat)
                                           : best_threshold<false>(counts, n_codes, sign, to_beat);
     }
@@ -102,15 +104,30 @@ class NewtonSearch : NewtonNode {
         return best;
     }
 
+    // What a cut has to reach to gain more than `gain`; the slack covers the rounding of both
+    // sides.
+    double wanted(double gain) const { return (gain + node_gain) * (1 - 1e-9); }
+
+    // Whether no cut of a feature gains as much as `to_beat`. Bounds and signs only take from
+    // gains.
+    bool passes_over(const GradientSum* counts, std::int32_t n_codes, double to_beat) const {
+        if (node.weight > kMostFilteredWeight || n_codes - 1 > kMostFilteredCodes) return false;
+        const NewtonFilter filter{
+            node,     scale.gradient_unit, scale.hessian_unit,
+            scale.l2, kLeastHessian,       wanted(std::max(kLeastGain, to_beat))};
+        const GradientSum& missing = counts[0];
+        return !any_may_win(counts + 1, n_codes - 1, {}, filter) &&
+               (missing.weight == 0 || !any_may_win(counts + 1, n_codes - 1, missing, filter));
+    }
+
     // Whether a cut may gain more than `gain`, decided without a division. Only for features
-    // without a sign and nodes without bounds. The slack covers the rounding of both sides.
+    // without a sign and nodes without bounds.
     bool may_gain(const GradientSum& left, double gain) const {
         const GradientSum right = node - left;
         const double g = scale.gradient(left), h = scale.curvature(scale.hessian(left));
         const double other_g = scale.gradient(right);
         const double other_h = scale.curvature(scale.hessian(right));
-        return g * g * other_h + other_g * other_g * h >
-               (gain + node_gain) * (1 - 1e-9) * (h * other_h);
+        return g * g * other_h + other_g * other_g * h > wanted(gain) * (h * other_h);
     }
 
     // A level of a category. As far as levels may differ by chance, its gradient is shrunk towards

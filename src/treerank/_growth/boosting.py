@@ -44,6 +44,7 @@ class ChoicePlan:
 
     shapes: tuple[TreeShape, ...]  # smallest first
     usual: int  # index of the shape to start from
+    tries_smaller_first: bool  # rather than larger shapes
     by_loss: bool  # evaluate trees of the logistic loss by log-loss; else by AUC, VUS or focus
     n_held: int  # how many of five folds are held out, one after another
     learning_rate: float  # this and the next two: of the trials

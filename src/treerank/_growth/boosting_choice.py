@@ -173,11 +173,14 @@ def _best_loss(ranking_losses: dict[str, NDArray[np.float64]]) -> str:
 def _climb(
     parts: list[Part], binning: Binning, plan: BoostingPlan, report: Report | None
 ) -> dict[TreeShape, _Tried]:
-    """Try larger trees than the default as long as the loss falls; otherwise, smaller ones."""
+    """Try larger trees than the default as long as the loss falls; otherwise, smaller ones.
+
+    Or the other way round, if the plan says so.
+    """
     assert plan.choice is not None
     shapes, usual = plan.choice.shapes, plan.choice.usual
     tried = {shapes[usual]: _try(parts, binning, _of_shape(plan, shapes[usual]), report)}
-    for step in (1, -1):
+    for step in (-1, 1) if plan.choice.tries_smaller_first else (1, -1):
         at = usual
         while 0 <= at + step < len(shapes):
             new = shapes[at + step]

@@ -216,7 +216,9 @@ def _choice(model: Any, data: BoostingSize, stops: bool, focus: Focus | None) ->
     # Trials use the settings of a single model even if there are bags: when several models are
     # averaged, each may have more trees than it would alone.
     l2, subsample = _l2(model, data, 1), _subsample(model, data, 1)
-    return ChoicePlan(shapes, usual, by_loss, n_held, rate, l2, subsample, losses)
+    # Where features outnumber rows, large trees seldom win, and take long to try.
+    is_wide = data.table.n_features > data.table.n_rows
+    return ChoicePlan(shapes, usual, is_wide, by_loss, n_held, rate, l2, subsample, losses)
 
 
 def _rounds(

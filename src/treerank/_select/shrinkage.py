@@ -50,12 +50,42 @@ def choose_shrinkage(
     A score would be optimistic if its own row had influenced the choice. Therefore each half of the
     rows is scored with the shrinkage and the weights chosen by the other half.
     """
-    n_rows, shrinkages = plan.n_rows, plan.shrinkages
-    numbers = np.arange(0, n_rows, max(1, n_rows // CHOOSING_ROWS))
-    some = rows.unseen(trees, plan.sampling, numbers, shrinkages)
-    n_classes = len(rows.sizes)
+    numbers = np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
+    some = rows.unseen(trees, plan.sampling, numbers, plan.shrinkages)
+    weighs_features = weighs_features and isinstance(trees, ForestArrays)
+    chooser = _Chooser(trees, rows, plan, weighs_features, numbers, some)
+    everyone = np.ones(len(numbers), dtype=bool)
+    chosen = chooser.best(everyone)
+    weighed, scores = chooser.weigh(chosen, everyone)
+    scale = 1.0
+    if len(plan.shrinkages) > 1:
+        column = plan.shrinkages.index(chosen)
+        scale = (
+            _scale(some, column, rows.sizes) if scores is None else _scale(scores, 0, rows.sizes)
+        )
+    if not all_rows:
+        return ShrinkageChoice(chosen, scale, weighed, None)
+    seen = chooser.score_all_rows(chosen, weighed)
+    base = weighted_sum(upper_shares(rows.sizes[np.newaxis])[0], cut_weights(rows.sizes))
+    means = scale * _by_half(seen.means, halves(plan, np.arange(plan.n_rows))) + base - 0.5
+    out_of_bag = replace(seen, means=means[:, np.newaxis])
+    return ShrinkageChoice(chosen, scale, weighed, out_of_bag)
 
-    def best(part: NDArray[np.bool_]) -> float:
+
+@dataclass(frozen=True)
+class _Chooser:
+    """Trees, and the out-of-bag scores of the rows that choose, a column for each shrinkage."""
+
+    trees: Trees
+    rows: ForestRows
+    plan: ForestPlan
+    weighs_features: bool
+    numbers: NDArray[np.int64]  # of the rows that choose
+    some: Unseen
+
+    def best(self, part: NDArray[np.bool_]) -> float:
+        """Return the shrinkage with the best ranking of part of the rows."""
+        some, shrinkages, n_classes = self.some, self.plan.shrinkages, len(self.rows.sizes)
         used = part & np.isfinite(some.means[:, 0])
         labels = some.labels[used]
         if len(shrinkages) == 1:
@@ -64,46 +94,35 @@ def choose_shrinkage(
             return USUAL_SHRINKAGE
         weight = None if some.units is None else some.units[used]
         worth = held_out_qualities(
-            labels, some.means[used], n_classes, weight, plan.focus, rows.n_jobs
+            labels, some.means[used], n_classes, weight, self.plan.focus, self.rows.n_jobs
         )
         return shrinkages[int(np.argmax(worth))]
 
-    def weigh(shrinkage: float, part: NDArray[np.bool_]) -> tuple[Trees, Unseen | None]:
+    def weigh(self, shrinkage: float, part: NDArray[np.bool_]) -> tuple[Trees, Unseen | None]:
         """Apply the feature weights chosen by part of the rows; return the trees and all scores."""
-        if not weighs_features or not isinstance(trees, ForestArrays):
-            return trees, None
-        parts = rows.unseen_by_feature(trees, plan.sampling, numbers, shrinkage)
+        if not self.weighs_features:
+            return self.trees, None
+        assert isinstance(self.trees, ForestArrays)
+        parts = self.rows.unseen_by_feature(self.trees, self.plan.sampling, self.numbers, shrinkage)
         weights = choose_feature_weights(parts, part)
         means = weighted_sum(parts.means, weights, axis=1)[:, np.newaxis]
-        return weigh_features(trees, weights), replace(parts, means=means)
+        return weigh_features(self.trees, weights), replace(parts, means=means)
 
-    everyone = np.ones(len(numbers), dtype=bool)
-    chosen = best(everyone)
-    weighed, scores = weigh(chosen, everyone)
-    scale = 1.0
-    if len(shrinkages) > 1:
-        column = shrinkages.index(chosen)
-        scale = (
-            _scale(some, column, rows.sizes) if scores is None else _scale(scores, 0, rows.sizes)
-        )
-    if not all_rows:
-        return ShrinkageChoice(chosen, scale, weighed, None)
-    second = halves(plan, numbers)
-    swapped = [best(second), best(~second)]  # for the first half and for the second
-    all_numbers = np.arange(n_rows)
-    if scores is None:
-        seen = rows.unseen(trees, plan.sampling, all_numbers, [*swapped, chosen])
-    else:
-        forests = [weigh(swapped[0], second)[0], weigh(swapped[1], ~second)[0], weighed]
+    def score_all_rows(self, chosen: float, weighed: Trees) -> Unseen:
+        """Score all rows as the second half chooses, as the first half does, and as all rows do."""
+        second = halves(self.plan, self.numbers)
+        shrinkages = [self.best(second), self.best(~second), chosen]
+        everyone = np.arange(self.plan.n_rows)
+        if not self.weighs_features:
+            return self.rows.unseen(self.trees, self.plan.sampling, everyone, shrinkages)
+        forests = [
+            self.weigh(shrinkages[0], second)[0], self.weigh(shrinkages[1], ~second)[0], weighed
+        ]  # fmt: skip
         each = [
-            rows.unseen(forest, plan.sampling, all_numbers, [shrinkage])
-            for forest, shrinkage in zip(forests, [*swapped, chosen], strict=True)
+            self.rows.unseen(forest, self.plan.sampling, everyone, [shrinkage])
+            for forest, shrinkage in zip(forests, shrinkages, strict=True)
         ]
-        seen = replace(each[-1], means=np.hstack([one.means for one in each]))
-    base = weighted_sum(upper_shares(rows.sizes[np.newaxis])[0], cut_weights(rows.sizes))
-    means = scale * _by_half(seen.means, halves(plan, all_numbers)) + base - 0.5
-    out_of_bag = replace(seen, means=means[:, np.newaxis])
-    return ShrinkageChoice(chosen, scale, weighed, out_of_bag)
+        return replace(each[-1], means=np.hstack([one.means for one in each]))
 
 
 def _scale(some: Unseen, column: int, sizes: NDArray[np.float64]) -> float:

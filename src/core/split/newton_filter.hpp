@@ -7,10 +7,12 @@
 
 namespace treerank {
 
-// A cut may win if g^2 / h + g'^2 / h' > wanted, where g and h are the gradient of its left side
-// and the curvature, at least `least_curvature`, and g' and h' those of its right side.
+// A cut may win if both sides have at least `least_weight`, and g^2 / h + g'^2 / h' > wanted, where
+// g and h are the gradient of its left side and the curvature, at least `least_curvature`, and g'
+// and h' those of its right side.
 struct NewtonFilter {
     GradientSum node;
+    std::int64_t least_weight;
     double gradient_unit, hessian_unit, l2, least_curvature, wanted;
 };
 

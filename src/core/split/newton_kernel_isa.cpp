@@ -25,17 +25,23 @@ bool any_may_win(const GradientSum* by_code, std::int32_t n, const GradientSum& 
     // Sums up to each code; lanes past the last code repeat it.
     alignas(sizeof(Words)) std::int64_t gradients[kMostFilteredCodes + kLanes];
     alignas(sizeof(Words)) std::int64_t hessians[kMostFilteredCodes + kLanes];
-    std::int64_t gradient = before.gradient, hessian = before.hessian;
+    std::int64_t gradient = before.gradient, hessian = before.hessian, weight = before.weight;
     for (std::int32_t code = 0; code < n; ++code) {
         gradients[code] = gradient += by_code[code].gradient;
         hessians[code] = hessian += by_code[code].hessian;
+        weight += by_code[code].weight;
     }
     for (std::int32_t k = 0; k < kLanes; ++k) {
         gradients[n + k] = gradient;
         hessians[n + k] = hessian;
     }
+    // Both sides have enough weight if the cut is after a code of [first, last).
+    std::int32_t first = 0, last = n;
+    std::int64_t left = before.weight, right = filter.node.weight - weight;
+    while (first < n && (left += by_code[first].weight) < filter.least_weight) ++first;
+    while (last > first && right < filter.least_weight) right += by_code[--last].weight;
     Words may_win = {};
-    for (std::int32_t code = 0; code < n; code += kLanes) {
+    for (std::int32_t code = first; code < last; code += kLanes) {
         Words g, h;
         __builtin_memcpy(&g, gradients + code, sizeof g);
         __builtin_memcpy(&h, hessians + code, sizeof h);

@@ -112,9 +112,13 @@ class NewtonSearch : NewtonNode {
     // gains.
     bool passes_over(const GradientSum* counts, std::int32_t n_codes, double to_beat) const {
         if (node.weight > kMostFilteredWeight || n_codes - 1 > kMostFilteredCodes) return false;
-        const NewtonFilter filter{
-            node,     scale.gradient_unit, scale.hessian_unit,
-            scale.l2, kLeastHessian,       wanted(std::max(kLeastGain, to_beat))};
+        const NewtonFilter filter{node,
+                                  min_weight,
+                                  scale.gradient_unit,
+                                  scale.hessian_unit,
+                                  scale.l2,
+                                  kLeastHessian,
+                                  wanted(std::max(kLeastGain, to_beat))};
         const GradientSum& missing = counts[0];
         return !any_may_win(counts + 1, n_codes - 1, {}, filter) &&
                (missing.weight == 0 || !any_may_win(counts + 1, n_codes - 1, missing, filter));

@@ -25,6 +25,7 @@ from treerank.baselines import LogitBoost
 from treerank.metrics import vus_scorer
 from treerank.plots._scores import positive_class
 from treerank.scoring import Scorecard, evaluate
+from treerank.scoring._held_out import held_out_scores
 
 # Worst first; neither order is alphabetical.
 NAMES = {2: ["good", "bad"], 3: ["poor", "fair", "good"]}
@@ -182,6 +183,16 @@ def test_models_around_a_model_rank_in_its_order(n: int) -> None:
         assert evaluate(around, x, y).value == pytest.approx(around.score(x, y))
         assert vus_scorer(around, x, y) == pytest.approx(around.score(x, y))
     assert around.score(x, y) > 0.6
+
+
+def test_models_around_a_model_are_fitted_again_in_its_order() -> None:
+    x, y = graded(250, 2)
+    named = pd.Series(pd.Categorical.from_codes(y, NAMES[2], ordered=True))
+    model = make_pipeline(FunctionTransformer(), clone(TREE)).fit(x, named)
+    found = held_out_scores(model, x, named.to_numpy(dtype=object), None)
+    assert roc_auc_score(y, found.score) > 0.7
+    assert found.probability is not None
+    assert roc_auc_score(y, found.probability) > 0.7
 
 
 def test_a_calibrated_model_ranks_and_predicts_in_the_order_of_the_model_inside() -> None:

@@ -29,7 +29,7 @@ MODELS = {
     "boosted": BoostedTreeRank(n_estimators=4),
     "bagged": BoostedTreeRank(n_estimators=2, n_bags=3),
 }
-GRADES = ["bad", "fair", "good", "it's best"]
+GRADES = ["poor", "fair", "good", "it's best"]  # worst first
 ORDINAL = {
     "tree": TreeRank(LeafRank(max_depth=2), label_order=GRADES),
     "forest": RankingForest(n_estimators=3, label_order=GRADES),

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
+from treerank._input.label_order import by_class, by_rank, check_decision_function
 from treerank._input.parameters import check_n_jobs, invalid_parameter
 from treerank._input.types import TableLike
 from treerank._input.validation import DeviceRowsTable, Table, validate_rows
@@ -19,7 +20,7 @@ from treerank._input.weighted_sum import weighted_sum
 from treerank._reading.partition import OrderedPartition
 from treerank._reading.rules import cell_rules
 from treerank._select.monotone import check_monotone_splits, falling, monotone_values
-from treerank._select.quality import class_shares, has_two_classes, ranking_quality
+from treerank._select.quality import class_shares, ranking_quality
 from treerank._trees.compact import keep_used_in_trees
 from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree
@@ -35,8 +36,13 @@ SMOOTHING = 1.0
 class RankingModel(ClassifierMixin, BaseEstimator, ABC):
     """Base class of models that rank by one score, which is 0 at even odds of two classes."""
 
-    classes_: NDArray[Any]
+    label_order_: NDArray[Any]
     n_features_in_: int
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes in the order of their values, as scikit-learn expects them."""
+        return np.sort(self.label_order_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -51,9 +57,13 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Return the class probabilities of each row, in the order of `classes_`."""
 
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
+    @available_if(check_decision_function)  # type: ignore[untyped-decorator]
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does; two classes only."""
+        """Return the ranking score of each row, as `score_samples` does.
+
+        Only with two classes, the second of which, in the order of their values, is ranked on top:
+        scikit-learn takes positive scores to mean ``classes_[1]``.
+        """
         return self.score_samples(X)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
@@ -67,10 +77,11 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
         -------
         array of shape (n_samples,)
         """
-        if has_two_classes(self):
-            return np.asarray(self.classes_[(self.score_samples(X) > 0).astype(np.intp)])
-        shares = self.predict_proba(X)  # checks that the model is fitted
-        return np.asarray(self.classes_[np.argmax(shares, axis=1)])
+        check_is_fitted(self)
+        if len(self.label_order_) == 2:
+            return np.asarray(self.label_order_[(self.score_samples(X) > 0).astype(np.intp)])
+        shares = by_rank(self.predict_proba(X), self)  # of equal ones, that of the worst class
+        return np.asarray(self.label_order_[np.argmax(shares, axis=1)])
 
     def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the AUC of the score on the given rows, or the VUS for more than two classes.
@@ -85,7 +96,7 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
         -------
         float
         """
-        return ranking_quality(y, self.score_samples(X), self.classes_, sample_weight)
+        return ranking_quality(y, self.score_samples(X), self.label_order_, sample_weight)
 
 
 class TreeEnsemble(RankingModel):
@@ -150,14 +161,14 @@ class TreeRanker(RankingModel):
     n_jobs: int | None
     _binning: Binning
     _stratum: NDArray[np.int32]
-    _posterior: NDArray[np.float64]
+    _posterior: NDArray[np.float64]  # columns in the order of `label_order_`
 
     def _keep(
         self,
         tree: CellTree,
         binning: Binning,
         names: list[str],
-        classes: NDArray[Any],
+        label_order: NDArray[Any],
         shrinkage: float,
         monotonic: NDArray[np.int8],
     ) -> None:
@@ -168,14 +179,14 @@ class TreeRanker(RankingModel):
         leaves, scores, upper = rank_leaves(tree, binning, shrinkage, monotonic)
         stratum = np.full(tree.n_cells, -1, dtype=np.int32)
         stratum[leaves] = np.arange(len(leaves))
-        self.classes_ = classes
+        self.label_order_ = label_order
         self.tree_ = tree
         self._binning = binning
         self._stratum = stratum
         self._posterior = class_shares(upper)
         self.partition_ = OrderedPartition(
             tree.counts[leaves],
-            classes=classes,
+            classes=label_order,
             scores=scores,
             rules=_Rules(tree, binning, names, leaves),
         )
@@ -251,7 +262,7 @@ class TreeRanker(RankingModel):
         array of shape (n_samples, n_classes)
         """
         cells = self.apply(X)
-        return np.asarray(self._posterior[cells])
+        return np.asarray(by_class(self._posterior, self.label_order_)[cells])
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row.
@@ -265,11 +276,11 @@ class TreeRanker(RankingModel):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[self._class_of_cell[self.apply(X)]])
+        return np.asarray(self.label_order_[self._class_of_cell[self.apply(X)]])
 
     @property
     def _class_of_cell(self) -> NDArray[np.intp]:
-        if len(self.classes_) == 2:
+        if len(self.label_order_) == 2:
             return (self.partition_.scores > 0).astype(np.intp)
         return np.asarray(np.argmax(self._posterior, axis=1))
 

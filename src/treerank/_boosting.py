@@ -24,6 +24,7 @@ from treerank._growth.boosting_fit import (
 )
 from treerank._growth.boosting_validation import check_validation, validation_rows
 from treerank._growth.progress import progress_bar
+from treerank._input.label_order import by_class
 from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, check_n_jobs
@@ -135,8 +136,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         Share of each feature in the Newton gains.
     loss_ : str
         The loss used.
-    classes_ : array of shape (n_classes,)
-        The classes, worst first; the last one is ranked on top.
+    {classes}
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -284,7 +284,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         rows = BoostingRows(coded.made, rank, units, scale, effect, len(data.classes))
         settings = plan_boosting(self, size_of(data), coded.binning, validation[0] is not None)
         before = trees_before(self, data.classes, coded.binning)
-        self._binning, self.classes_ = coded.binning, data.classes
+        self._binning, self.label_order_ = coded.binning, data.classes
         given = self._validation_rows(*validation)
         self._keep(self._boost(rows, given, settings, before))
 
@@ -321,7 +321,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             return None
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
-        return validation_rows(codes, y, sample_weight, self.classes_)
+        return validation_rows(codes, y, sample_weight, self.label_order_)
 
     def _keep(self, boosted: Boosted) -> None:
         """Set the fitted attributes."""
@@ -333,7 +333,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             self.validation_scores_ = boosted.validation_scores
         self.feature_importances_ = boosted.importances(self.n_features_in_)
         self._slopes, self._intercepts = np.ones(1), np.zeros(1)
-        n_classes = len(self.classes_)
+        n_classes = len(self.label_order_)
         if self.loss_ != "logistic" or n_classes > 2:
             assert boosted.scored is not None
             self._slopes, self._intercepts = log_odds_lines(*boosted.scored.arrays(), n_classes)
@@ -392,4 +392,5 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         two groups.
         """
         scores = self.score_samples(X)
-        return class_shares(expit(np.multiply.outer(scores, self._slopes) + self._intercepts))
+        upper = expit(np.multiply.outer(scores, self._slopes) + self._intercepts)
+        return by_class(class_shares(upper), self.label_order_)

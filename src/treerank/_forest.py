@@ -16,6 +16,7 @@ from treerank._growth.forest import ForestPlan, Trees
 from treerank._growth.forest_measures import other_data_error, set_measures, warm_trees
 from treerank._growth.forest_rows import ForestRows, LocalForestRows
 from treerank._growth.trees import check_monotonic
+from treerank._input.label_order import by_class
 from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
@@ -133,8 +134,7 @@ class RankingForest(CodedFit, TreeEnsemble):
         Standard deviation of these shares over the trees.
     n_bytes_ : int
         Size of the trees in memory; the pickled size if they are split in Python.
-    classes_ : array of shape (n_classes,)
-        The classes, worst first; the last one is ranked on top.
+    {classes}
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 
@@ -317,7 +317,7 @@ class RankingForest(CodedFit, TreeEnsemble):
             with stage("choose a plan"):
                 plan, before, choice = race(plans, rows)
         self._plan, self.plan_ = plan, choice
-        self.classes_ = rows.classes
+        self.label_order_ = rows.classes
         with stage("grow"):
             trees = rows.grow(plan, before)
         with stage("score out-of-bag rows"):
@@ -392,8 +392,8 @@ class RankingForest(CodedFit, TreeEnsemble):
         check_is_fitted(self, "_trees")
         if self._ranks is not None:
             upper = self._ranks.upper_shares(self.score_samples(X))
-        elif len(self.classes_) == 2:
+        elif len(self.label_order_) == 2:
             upper = (self.score_samples(X) + 0.5)[:, np.newaxis]
         else:
             upper = self._trees.upper_shares(*self._codes(X))
-        return class_shares(np.clip(upper, 0.0, 1.0))
+        return by_class(class_shares(np.clip(upper, 0.0, 1.0)), self.label_order_)

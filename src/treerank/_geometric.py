@@ -13,9 +13,10 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from treerank._input.labels import check_known_labels
+from treerank._input.label_order import by_class, class_order
+from treerank._input.labels import check_known_labels, number_of_label
 from treerank._input.parameter_docs import insert_shared_docs
-from treerank._input.parameters import check_choice, check_n_jobs, invalid_parameter
+from treerank._input.parameters import check_choice, check_n_jobs
 from treerank._input.readable import open_readable
 from treerank._input.types import TableLike
 from treerank._input.validation import all_or_nothing
@@ -74,6 +75,9 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     tree_ : estimator, mapping or str
         The fitted tree.
     classes_ : array of shape (n_classes,)
+        The classes in the order of their values.
+    label_order_ : array of shape (n_classes,)
+        The classes of the tree in its order, but the class of interest last.
     class_of_interest_ : label
     scale_ : array of shape (n_features,)
         The divisor of each feature of the tree.
@@ -169,9 +173,12 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     def _take_tree(self, tree: Any, source: TreeSource) -> None:
         """Set the attributes that depend only on the tree."""
         self.tree_, self._source = tree, source
-        self.classes_ = source.tree.classes
-        self._interest = _class_number(self.class_of_interest, self.classes_)
-        self.class_of_interest_ = self.classes_[self._interest]
+        order = source.tree.classes
+        self.classes_ = np.sort(order)
+        self._interest = number_of_label("class_of_interest", self.class_of_interest, order)
+        self.class_of_interest_ = order[self._interest]
+        others = [number for number in range(len(order)) if number != self._interest]
+        self.label_order_ = order[[*others, self._interest]]
         self._leaf_proba = smooth_shares(source.tree, self.smoothing, self._interest)
         if self.ranking != "global":
             self._known_counts()
@@ -317,16 +324,17 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
         """Return the ranking score of each row, as scikit-learn expects it.
 
-        With two classes, it is higher for the second one, whichever class is of interest. With
+        With two classes, it is higher for ``classes_[1]``, whichever class is of interest. With
         more, it is `score_samples` if `class_of_interest` is given; otherwise there is a column for
         each class, which ranks this class first.
         """
         interest = self._interest_or_fail()
-        if len(self.classes_) == 2:
-            return self._score(X, 1)
+        numbers = class_order(self._source.tree.classes)
+        if len(numbers) == 2:
+            return self._score(X, numbers[1])
         if self.class_of_interest is not None:
             return self._score(X, interest)
-        return np.column_stack([self._score(X, number) for number in range(len(self.classes_))])
+        return np.column_stack([self._score(X, number) for number in numbers])
 
     def _interest_or_fail(self) -> int:
         check_is_fitted(self)
@@ -353,12 +361,13 @@ class GeometricRanker(ClassifierMixin, BaseEstimator):
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the class that the tree predicts for each row: shape (n_samples,)."""
         leaf = self._leaves(X)
-        return np.asarray(self.classes_[self._source.tree.predicted[leaf]])
+        tree = self._source.tree
+        return np.asarray(tree.classes[tree.predicted[leaf]])
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the smoothed class shares of each row's leaf: shape (n_samples, n_classes)."""
+        """Return the smoothed class shares of each row's leaf, in the order of `classes_`."""
         leaf = self._leaves(X)
-        return np.asarray(self._known_counts()[leaf])
+        return by_class(self._known_counts()[leaf], self._source.tree.classes)
 
     def score(self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the AUC of the class of interest against the others.
@@ -381,20 +390,3 @@ def _weights_for(tree: Any, weight: NDArray[np.float64] | None) -> dict[str, Any
         return {}
     steps = getattr(tree, "steps", None)
     return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": weight}
-
-
-def _class_number(wanted: Any, classes: NDArray[Any]) -> int:
-    if wanted is None:
-        return len(classes) - 1
-    found = [number for number, label in enumerate(classes.tolist()) if _is_label(wanted, label)]
-    if len(found) != 1:
-        raise invalid_parameter("class_of_interest", wanted, f"one of {classes.tolist()!r} or None")
-    return found[0]
-
-
-def _is_label(wanted: Any, label: Any) -> bool:
-    """Whether a value of any type, given as a label, equals this label."""
-    try:
-        return bool(wanted == label)
-    except (TypeError, ValueError):  # pandas' NA; an array
-        return False

@@ -75,7 +75,7 @@ class LeafRank(TreeRanker):
     partition_ : OrderedPartition
         The two cells.
     tree_ : RankTree
-    classes_ : array of shape (2,)
+    {classes}
     feature_importances_ : array of shape (n_features,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)

@@ -153,8 +153,7 @@ class TreeRank(CodedFit, TreeRanker):
         The amount of shrinkage used; NaN for none.
     feature_importances_ : array of shape (n_features,)
         Only available if LeafRank splits the cells.
-    classes_ : array of shape (n_classes,)
-        The classes, worst first; the last one is ranked on top.
+    {classes}
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features_in_,)
 

@@ -113,7 +113,7 @@ def test_positive_keeps_the_labels(tmp_path, labels, positive, classes):
     result = run("fit", path, "--target", "y", "--positive", positive, "--save", model)
     assert result.exit_code == 0, result.output
     assert f"ranked {classes[0]} < {classes[1]}." in result.output
-    assert treerank.load(model).classes_.tolist() == classes
+    assert treerank.load(model).label_order_.tolist() == classes
     scored = run("score", model, path, "--probability").output
     assert f"probability_{positive}" in scored.splitlines()[0]
     compared = run("compare", path, "--target", "y", "--positive", positive, "--cv", 2)
@@ -128,7 +128,7 @@ def test_one_label_against_all_others_is_called_so(tmp_path):
     model = tmp_path / "m"
     result = run("fit", path, "--target", "y", "--positive", "high", "--save", model)
     assert result.exit_code == 0, result.output
-    assert treerank.load(model).classes_.tolist() == ["not high", "high"]
+    assert treerank.load(model).label_order_.tolist() == ["not high", "high"]
     result = run("report", model, path, "--target", "y", "-o", tmp_path / "r.html", "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["counts"]["high"] == grades.count("high")

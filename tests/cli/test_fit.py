@@ -116,12 +116,12 @@ def test_several_files_obey_positive_order_weight_and_type(parts, tmp_path):
     result = run(*arguments, "--weight", "w", "--type", "age=category", "--positive", "no")
     assert result.exit_code == 0, result.output
     model = treerank.load(path)
-    assert model.classes_.tolist() == ["yes", "no"]
+    assert model.label_order_.tolist() == ["yes", "no"]
     assert "age" in model.categorical_features
     result = run(*arguments, "--model", "forest", "--trees", "5", "--order", "yes, no")
     assert result.exit_code == 0, result.output
     assert "AUC on rows a tree has not seen" in result.output
-    assert treerank.load(path).classes_.tolist() == ["yes", "no"]
+    assert treerank.load(path).label_order_.tolist() == ["yes", "no"]
 
 
 def test_what_is_wrong_with_several_files_is_said_in_a_line(folder, parts, tmp_path):
@@ -151,7 +151,7 @@ def test_types_weights_positive_and_seed_are_obeyed(folder, tmp_path):
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     model = treerank.load(path)
-    assert model.classes_.tolist() == ["yes", "no"]
+    assert model.label_order_.tolist() == ["yes", "no"]
     assert model.categorical_features == ["age", "home", "member"]
     assert model.random_state == 7
     assert model.one_standard_error
@@ -198,7 +198,16 @@ def test_labels_are_ordered_as_told(folder, tmp_path):
     assert result.exit_code == 0, result.output
     assert "c < b < a" in result.output
     assert "VUS on rows a tree has not seen" in result.output
-    assert treerank.load(model).classes_.tolist() == ["c", "b", "a"]
+    loaded = treerank.load(model)
+    assert loaded.label_order_.tolist() == ["c", "b", "a"]
+    out = tmp_path / "scores.csv"
+    result = run("score", model, tmp_path / "graded.csv", "--probability", "--out", out)
+    assert result.exit_code == 0, result.output
+    scored = pd.read_csv(out)
+    assert scored.columns[-3:].tolist() == ["probability_c", "probability_b", "probability_a"]
+    rows = table[loaded.feature_names_in_].assign(member=table["member"].astype(str))
+    shares = loaded.predict_proba(rows)
+    assert np.array_equal(scored[["probability_a", "probability_b", "probability_c"]], shares)
     for order, said in [
         ("c,b,x", "--order names 'x', which the target does not have; it has a, b, c."),
         ("c,b", "--order misses the label 'a'; expected every label of the target once, worst "

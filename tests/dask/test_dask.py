@@ -184,8 +184,14 @@ def test_ordered_categories_are_ranked_in_their_order(threads):
     model = DaskTreeRank(client=threads, **SMALL).fit(
         cut_frame(frame(x), [200, 300]), cut_frame(grades, [200, 300])
     )
-    assert model.classes_.tolist() == ["poor", "fair", "good"]
-    assert_same_tree(TreeRank(**SMALL).fit(frame(x), grades), model)
+    local = TreeRank(**SMALL).fit(frame(x), grades)
+    assert_same_tree(local, model)
+    for grown in (model, model.to_local()):
+        assert grown.label_order_.tolist() == ["poor", "fair", "good"]
+        assert grown.classes_.tolist() == ["fair", "good", "poor"]
+    shares = model.predict_proba(cut_frame(frame(x), [200, 300])).compute()
+    assert shares.columns.tolist() == ["fair", "good", "poor"]
+    assert np.array_equal(shares, local.predict_proba(frame(x)))
 
 
 def test_categories_in_two_orders_want_a_label_order(threads):

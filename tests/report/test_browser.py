@@ -135,7 +135,7 @@ def test_pruning_redraws_strata_curve_and_tree(visit, data, tree):
         assert [int(c) for c in lines.evaluate_all("r => r.map(e => e.dataset.cell)")] == (
             step.leaves.tolist()
         )
-        breaks = step_breaks(view, step, tree.classes_)
+        breaks = step_breaks(view, step, tree.label_order_)
         found = np.cumsum(view.judged[step.leaves, 1]) / view.judged[0, 1]
         for k, leaf in enumerate(step.leaves.tolist()):
             texts = lines.nth(k).locator("th, td").all_inner_texts()

@@ -28,7 +28,7 @@ def model():
 
 def summary_of(model, n_rare):
     x, y = rare(n_rare)
-    return ordinal_summary(read_sample(model, x, y, None), model.classes_, 0.95), x, y
+    return ordinal_summary(read_sample(model, x, y, None), model.label_order_, 0.95), x, y
 
 
 @pytest.mark.parametrize("n_rare", [3, 5, 9])

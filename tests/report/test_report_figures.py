@@ -75,7 +75,7 @@ def test_strata_hold_the_rows_that_the_model_puts_there(tree, data):
 def test_a_split_lies_on_the_curve_of_the_trees_own_order(data):
     model = TreeRank(max_depth=3, pruning=None, shrinkage=None).fit(*data[:2])
     view = view_cells(model, read_sample(model, *data[2:], None), 0.95)
-    points = {tuple(p) for p in tree_data(view, model.classes_)["point"].values()}
+    points = {tuple(p) for p in tree_data(view, model.label_order_)["point"].values()}
     cuts = cuts_of_cells(view.judged[view.steps[0].leaves], view.steps[0].scores)
     curve = np.column_stack([cuts.negative / cuts.negative[-1], cuts.positive / cuts.positive[-1]])
     assert points == {tuple(p) for p in curve[1:-1].round(5).tolist()}

@@ -62,7 +62,7 @@ def test_cuts_between_grades_are_judged_as_two_classes():
     x, y = grades(900, n_classes=4)
     model = TreeRank(max_depth=4).fit(x[:400], y[:400])
     sample = read_sample(model, x[400:], y[400:], None)
-    found = cuts_between_classes(sample, model.classes_, 0.95)
+    found = cuts_between_classes(sample, model.label_order_, 0.95)
     assert [row["label"] for row in found["rows"]] == ["3", "2 and above", "1 and above"]
     share = model.predict_proba(x[400:])
     for row, k in zip(found["rows"], (3, 2, 1), strict=True):

@@ -132,7 +132,7 @@ def trees_before(model: Any, classes: NDArray[Any], binning: Binning) -> Boosted
     """Return the trees of the last fit to continue from, with a warm start."""
     if not model.warm_start or not hasattr(model, "_trees"):
         return None
-    if not (binning.equals(model._binning) and np.array_equal(classes, model.classes_)):
+    if not (binning.equals(model._binning) and np.array_equal(classes, model.label_order_)):
         raise ValueError(
             "Got other data, categories or bins with warm_start=True; expected those of the first "
             "fit."

@@ -77,7 +77,7 @@ def warm_trees(forest: Any, data: TrainingData) -> Trees | None:
             f"{before.n_trees} trees that are there."
         )
     if data.table.n_rows != forest._plan.n_rows or not np.array_equal(
-        data.classes, forest.classes_
+        data.classes, forest.label_order_
     ):
         raise other_data_error()
     return before

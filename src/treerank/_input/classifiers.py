@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import is_classifier
 from sklearn.ensemble import StackingClassifier, VotingClassifier
@@ -49,6 +50,14 @@ def innermost(classifier: Any) -> Any:
         return innermost(classifier[-1])
     if isinstance(classifier, GridSearchCV | RandomizedSearchCV):
         return innermost(classifier.estimator)
+    return classifier
+
+
+def with_label_order(classifier: Any, label_order: NDArray[Any]) -> Any:
+    """Return an unfitted classifier that ranks the classes in this order, if it has a choice."""
+    ranker = innermost(classifier)
+    if "label_order" in ranker.get_params(deep=False):
+        ranker.set_params(label_order=label_order.tolist())
     return classifier
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from treerank import _core
 from treerank._input.columns import is_missing
+from treerank._input.parameters import invalid_parameter
 from treerank._input.types import LabelOrder
 from treerank._input.warn import warn
 
@@ -247,3 +248,21 @@ def missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
     if y.dtype == object:
         return np.fromiter(map(is_missing, y), dtype=bool, count=len(y))
     return np.zeros(len(y), dtype=bool)
+
+
+def number_of_label(parameter: str, wanted: Any, classes: NDArray[Any]) -> int:
+    """Return the number of the class that a parameter names; None is the last class."""
+    if wanted is None:
+        return len(classes) - 1
+    found = [number for number, label in enumerate(classes.tolist()) if _is_label(wanted, label)]
+    if len(found) != 1:
+        raise invalid_parameter(parameter, wanted, f"one of {classes.tolist()!r} or None")
+    return found[0]
+
+
+def _is_label(wanted: Any, label: Any) -> bool:
+    """Whether a value of any type, given as a label, equals this label."""
+    try:
+        return bool(wanted == label)
+    except (TypeError, ValueError):  # pandas' NA; an array
+        return False

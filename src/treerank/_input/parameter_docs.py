@@ -22,8 +22,13 @@ focus : float, tuple of two floats or None, default=None
     "label_order": """\
 label_order : array-like of shape (n_classes,), optional
     The classes, worst first. By default, the order of an ordered categorical, else the order
-    of the values. `classes_` is in this order; scikit-learn's own metrics, such as
-    ``scoring="roc_auc"``, sort the labels instead, while `score` keeps the order.""",
+    of the values.""",
+    "classes": """\
+classes_ : array of shape (n_classes,)
+    The classes in the order of their values, as scikit-learn expects; that of the columns of
+    `predict_proba`.
+label_order_ : array of shape (n_classes,)
+    The classes, worst first; the last one is ranked on top.""",
     "tournament": """\
 tournament : {"all", "adjacent"}, default="all"
     With more than two classes, whether all pairs of classes propose a candidate for each split,

@@ -22,7 +22,7 @@ class FittedClassifier(Protocol):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Labels, best class last."""
+        """Labels; `label_order_of` puts them in the order of the ranking."""
 
 
 class FittedRanker(FittedClassifier, Protocol):

@@ -186,7 +186,7 @@ def _from_ranker(model: TreeRanker, max_nodes: int | None) -> AxisTree:
         binning.levels,
         counts=tree.counts,
         predicted=model._class_of_cell[stratum],
-        classes=model.classes_,
+        classes=model.label_order_,
         single_precision=False,
         takes_missing=True,
         max_nodes=max_nodes,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.frames import frame_of
+from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
@@ -179,7 +180,8 @@ def auc_importance(
     check_is_fitted(model)
     level = check_level(level)
     repeats = check_integer("n_repeats", n_repeats, 1) or 1
-    labels = check_known_labels(y, model.classes_)
+    classes = label_order_of(model)
+    labels = check_known_labels(y, classes)
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     names = _feature_names(model, frame if isinstance(frame, nw.DataFrame) else None)
     members = check_groups(groups, names)
@@ -189,7 +191,7 @@ def auc_importance(
         rows = X if order is None else _shuffled(frame, at, order)
         return ranking_scores(model, rows)
 
-    judged = labels, np.asarray(model.classes_), sample_weight
+    judged = labels, classes, sample_weight
     return importance_by_shuffling(score, members, judged, repeats, level, rng)
 
 

@@ -28,7 +28,8 @@ class OrderedPartition:
     counts : array-like of shape (n_cells, n_classes)
         Sum of sample weights of each class in each cell; cell 0 is the best.
     classes : array-like of shape (n_classes,), optional
-        Labels in ascending order; the last one is ranked first. By default 0, 1, …
+        Labels of the columns of `counts`, worst first; for a fitted tree, its `label_order_`. By
+        default 0, 1, …
     scores : array-like of shape (n_cells,), optional
         Score of each cell, not increasing. By default n_cells for the best cell, down to 1 for
         the worst.
@@ -136,7 +137,7 @@ class OrderedPartition:
         return surface_of_shares(self.scores, shares.T)
 
     def posterior(self, smoothing: float = 0.0) -> NDArray[np.float64]:
-        """Class shares in each cell.
+        """Class shares in each cell, worst class first (`label_order_`), as in `counts`.
 
         Parameters
         ----------

@@ -83,7 +83,7 @@ class _Cells:
 def draw_tree(view: CellView, model: TreeRanker) -> DrawnTree:
     """Draw the model's tree with its evaluation rows, down to the deepest level that fits."""
     parent = np.asarray(model.tree_.cells["parent"], dtype=np.intp)
-    counts = _Cells(view.judged[_cells_of_model(view)], class_values(model.classes_))
+    counts = _Cells(view.judged[_cells_of_model(view)], class_values(model.label_order_))
     sides, stratum = better_sides(model), np.asarray(model._stratum, dtype=np.intp)
     deepest = make_skeleton(parent, None)
     for depth in range(deepest.n_levels - 1, 0, -1):

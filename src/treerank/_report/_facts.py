@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank._report._sample import ScoredRows
 
@@ -27,7 +28,7 @@ def facts(
     totals = sample.totals(len(model.classes_))
     return {
         "model": type(model).__name__,
-        "classes": [str(label) for label in model.classes_],
+        "classes": [str(label) for label in label_order_of(model)],
         "rows": len(sample.code),
         "columns": len(sample.table.names),
         "totals": totals.tolist(),

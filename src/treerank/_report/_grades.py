@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank._input.label_order import label_order_of
 from treerank._report._cells import alternatives
 from treerank._report._order import class_values, format_break, mean_limits, rank_breaks
 from treerank._report._sample import ScoredRows
@@ -26,7 +27,7 @@ def grades(
 
     None if there would be only one grade.
     """
-    labels = np.asarray(model.classes_)[sample.code]
+    labels = label_order_of(model)[sample.code]
     is_given = card is not None and card.grades_ is not None
     if card is None or card.grades_ is None:
         card = Scorecard(model, grades=N_GRADES, calibration=None, cv="prefit")
@@ -55,7 +56,7 @@ def _rows(
     """Rows of the table, best grade first."""
     assert card.grades_ is not None
     at_fit = card.columns()
-    counts, values = _counts(card, table), class_values(card.classes_)
+    counts, values = _counts(card, table), class_values(card.label_order_)
     breaks = _breaks(card, table, level, per_weight)
     rules = card.rules() if is_tree else None
     rows = []
@@ -71,7 +72,7 @@ def _rows(
             "ways": None if rules is None else alternatives(rules[k]),
             "is_short": rules is not None and len(rules[k]) <= SHORT_RULE,
         }
-        if len(card.classes_) == 2:
+        if len(card.label_order_) == 2:
             row |= {"lower": float(table["lower"][k]), "upper": float(table["upper"][k])}
             row["rate_at_fit"] = float(at_fit["event_rate"][k])
         if card.points is not None:
@@ -88,12 +89,12 @@ def _breaks(
     highest_first = slice(None, None, -1) if card.grades_.reverse else slice(None)
     names = [f"grade {name}" for name in table["grade"]][highest_first]
     found = rank_breaks(
-        _counts(card, table)[highest_first], class_values(card.classes_), level, per_weight
+        _counts(card, table)[highest_first], class_values(card.label_order_), level, per_weight
     )
-    two_classes = len(card.classes_) == 2
+    two_classes = len(card.label_order_) == 2
     said = [None if b is None else format_break(b, names, two_classes) for b in found]
     return said[highest_first]
 
 
 def _counts(card: Scorecard, table: dict[str, Any]) -> Any:
-    return np.column_stack([table[f"n_{label}"] for label in card.classes_])
+    return np.column_stack([table[f"n_{label}"] for label in card.label_order_])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank._report._judged import Judged, PageOptions
 from treerank._report._pictures import Picture
@@ -116,7 +117,7 @@ def challenge_section(
         table = RowTable(X).take(sample.given)
     from treerank.scoring.challenger import challenge  # noqa: PLC0415 - uses reports
 
-    labels = np.asarray(model.classes_)[sample.code]
+    labels = label_order_of(model)[sample.code]
     found = challenge(
         champion, model, table.native, labels, X_challenger=sample.table.native,
         sample_weight=sample.weight, level=level,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import BinnedTable
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank._reading.importance import Importance, importance_by_shuffling
 from treerank._reading.tree_sums import tree_sum
@@ -71,7 +72,7 @@ def _unknown_rows(
     fold = fit_without_a_fold(
         model,
         described.table.take(used).native,
-        np.asarray(model.classes_)[described.code[used]],
+        label_order_of(model)[described.code[used]],
         described.weight[used] if described.is_weighted else None,
         int(rng.integers(2**31)),
         n_estimators=min(model.n_estimators, FITTED_TREES),

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._forest import RankingForest
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedRanker
 from treerank._report._reasons import moved, spread_over_ranking
 from treerank._report._sample import ScoredRows
@@ -46,12 +47,13 @@ def lookup(
     reasons = _reasons(model, sample, kept, chosen, explained)
     above = np.sort(sample.score)
     rank = len(above) - np.searchsorted(above, sample.score[kept], side="right") + 1
+    classes = label_order_of(model)
     strata = model.apply(sample.rows) if isinstance(model, TreeRanker) else None
     rows = []
     for k, row in enumerate(kept.tolist()):
         found: dict[str, Any] = {
             "row": int(sample.given[row]),
-            "label": str(model.classes_[sample.code[row]]),
+            "label": str(classes[sample.code[row]]),
             "score": float(sample.score[row]),
             "rank": int(rank[k]),
         }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank._input.label_order import label_order_of
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._appendix import SIGNATURES, to_markdown
@@ -247,7 +248,8 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
     sample, training = judged.sample, judged.training
     if judged.held_out is not None:
         training = judged.described
-    classes = [str(label) for label in model.classes_]
+    label_order = label_order_of(model)
+    classes = [str(label) for label in label_order]
     two_classes = len(classes) == 2
     view = view_cells(model, sample, level, judged.held_out is not None)
     context: dict[str, Any] = {
@@ -261,12 +263,12 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
         "top": top_of_list(model, sample, level) if two_classes else None,
         "gains": gains(sample, level) if two_classes else None,
         "calibration": calibration(sample, level) if two_classes else None,
-        "surface": surface_picture(sample, model.classes_),
+        "surface": surface_picture(sample, label_order),
         "histogram": score_histogram(
             sample, [_with_name(sample.target, label) for label in classes]
         ),
         "shades": [shade(k, len(classes)) for k in range(len(classes))],
-        "by_cut": None if two_classes else cuts_between_classes(sample, model.classes_, level),
+        "by_cut": None if two_classes else cuts_between_classes(sample, label_order, level),
         "drawn_tree": None if view is None else draw_tree(view, model),
     }
     context |= _curve(model, sample, training, view, level)
@@ -274,11 +276,11 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
         "classes": classes,
         "box": context["curve"].box,
         "cuts": context["cuts"].data() if two_classes else None,
-        "tree": None if view is None else tree_data(view, model.classes_),
+        "tree": None if view is None else tree_data(view, label_order),
     }
     if view is not None:
         rows = cell_rows(view, model, table_names(sample.table, model))
-        context |= strata(view, rows, model.classes_)
+        context |= strata(view, rows, label_order)
     return context, data
 
 
@@ -301,7 +303,7 @@ def _curve(
     n_classes = len(model.classes_)
     if n_classes > 2:
         weights = class_weights_of_sample(sample, n_classes)
-        summary = ordinal_summary(sample, model.classes_, level)
+        summary = ordinal_summary(sample, label_order_of(model), level)
         return {"summary": summary, "curve": class_picture(weights), "has_training": False}
     if view is None:
         cuts = cuts_of_sample(sample)
@@ -332,4 +334,4 @@ def _training_quality(
         return None
     if two_classes:
         return float(roc_summary(training, level)["auc"])
-    return float(ordinal_summary(training, model.classes_, level)["vus"])
+    return float(ordinal_summary(training, label_order_of(model), level)["vus"])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.label_order import label_order_of
 from treerank._input.parameters import invalid_parameter, is_whole
 from treerank._input.types import FittedRanker
 from treerank._reading.explanation import Explanation, Move, explain
@@ -57,13 +58,14 @@ def reasons(
     if len(rows) == 0:
         return []
     up, down = moved(model, sample, rows, MOST_REASONS)
+    classes = label_order_of(model)
     explained: list[Explanation | None] = [None] * len(rows)
     if isinstance(getattr(model, "tree_", None), RankTree):
         explained = list(explain(model, sample.table.take(rows).native))
     return [
         {
             "row": int(sample.given[row]),
-            "label": str(model.classes_[sample.code[row]]),
+            "label": str(classes[sample.code[row]]),
             "score": float(sample.score[row]),
             "moved_up": up[k],
             "moved_down": down[k],

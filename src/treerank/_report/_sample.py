@@ -11,13 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
+from treerank._input.label_order import by_rank, label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
+from treerank._select.scores import probabilities, ranking_scores, shares_by_rank
 from treerank.metrics._input import check_weights
-from treerank.plots._scores import ranking_scores
 from treerank.scoring._calibrator import cross_calibrate
 from treerank.scoring._held_out import HeldOut, held_out_scores
 from treerank.scoring._scorecard import Scorecard, unwrap
@@ -39,6 +40,7 @@ class ScoredRows:
     weight : array of shape (n_rows,)
     score : array of shape (n_rows,)
     probability : array of shape (n_rows, n_classes) or None
+        Worst class first.
     given : array of shape (n_rows,)
         Positions of the rows in the table as passed; rows without weight are omitted.
     fingerprint : str
@@ -77,12 +79,12 @@ def read_sample(
 ) -> ScoredRows:
     """Check rows against the model and score them."""
     check_is_fitted(model)
-    classes = np.asarray(getattr(model, "classes_", ()))
-    if len(classes) < 2:
+    if len(getattr(model, "classes_", ())) < 2:
         raise ValueError(
             f"Got a {type(model).__name__} without classes_; expected a fitted classifier of two "
             "or more ordered classes."
         )
+    classes = label_order_of(model)
     labels = check_known_labels(y, classes)
     table = RowTable(X)
     if len(labels) != len(table):
@@ -98,7 +100,7 @@ def read_sample(
     rows = bin_once(ranker, table.native)
     score = ranking_scores(ranker, rows)
     if card is not None and card.calibrator_ is not None:
-        probability: Floats | None = card.probabilities_of(score)
+        probability: Floats | None = by_rank(card.probabilities_of(score), card)
     else:
         probability = class_probabilities(ranker, rows, score)
     weighted = bool((weight != 1).any())
@@ -123,7 +125,7 @@ def hold_out(
     model: FittedClassifier, training: ScoredRows, cv: Any, seed: int
 ) -> tuple[ScoredRows, HeldOut]:
     """Replace the scores of training rows by those of models that were fitted without them."""
-    labels = np.asarray(model.classes_)[training.code]
+    labels = label_order_of(model)[training.code]
     weight = training.weight if training.is_weighted else None
     ranker, card = unwrap(model)
     found = held_out_scores(ranker, training.table.native, labels, weight, cv, seed)
@@ -172,7 +174,7 @@ def _calibrated_without(
 def responses(model: Any, table: RowTable, has_probability: bool) -> Floats:
     """Probability of the last class, or else the ranking score."""
     if has_probability:
-        return np.asarray(model.predict_proba(table.native), dtype=np.float64)[:, -1]
+        return probabilities(model, table.native)
     return ranking_scores(model, table.native)
 
 
@@ -186,14 +188,14 @@ def bin_once(model: Any, X: TableLike) -> Any:
 
 
 def class_probabilities(model: FittedClassifier, rows: Any, score: Floats) -> Floats | None:
-    """Probability of each class; None for a model without probabilities."""
+    """Probability of each class, worst first; None for a model without probabilities."""
     if not hasattr(model, "predict_proba"):
         return None
     by_value = isinstance(model, RankingForest) and model.aggregation == "posterior"
     if by_value and len(model.classes_) == 2:  # the same numbers without walking the trees again
         positive = np.clip(score + 0.5, 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive])
-    return np.asarray(model.predict_proba(rows), dtype=np.float64)
+    return shares_by_rank(model, rows)
 
 
 def _check_every_class(code: NDArray[np.intp], classes: NDArray[Any], name: str) -> None:

@@ -14,15 +14,6 @@ from treerank._input.labels import check_known_labels
 from treerank.metrics import ordinal_vus_score
 
 
-def has_two_classes(model: Any) -> bool:
-    """Whether a model is fitted to two classes.
-
-    Only then may `decision_function` return one score per row: with more classes, scikit-learn
-    expects one per class. Before `fit`, the number of classes is not known.
-    """
-    return len(getattr(model, "classes_", ())) == 2
-
-
 def ranking_quality(
     y: ArrayLike,
     scores: NDArray[np.float64],

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import treerank
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._errors import BadInput
 from treerank.cli._model_labels import in_the_models_words, spelling
@@ -123,7 +124,7 @@ def _known_labels(
     """Return labels as classes of the model; raise for unknown labels or missing classes."""
     name = column_options.target
     check_has_labels(source, column, name)
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     positive = column_options.positive
     said = [str(value).strip() for value in column.to_pylist()]
     said = in_the_models_words(model, said, positive)

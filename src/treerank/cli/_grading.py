@@ -152,11 +152,11 @@ def print_grades(console: Console, card: Scorecard) -> None:
     if card.grades_ is None:
         return
     columns = card.columns()
-    last = card.classes_[-1]
+    last = card.label_order_[-1]
     table = Table("grade", "score", "rows", f"share of {last}", box=None, pad_edge=False)
     if "points_from" in columns:
         table.add_column("points")
-    shares = columns["event_rate" if len(card.classes_) == 2 else f"share_{last}"]
+    shares = columns["event_rate" if len(card.label_order_) == 2 else f"share_{last}"]
     for k, name in enumerate(columns["grade"]):
         said = f"{shares[k]:.1%}"
         if "lower" in columns:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedRanker
 
 
@@ -48,7 +49,7 @@ def quality_of(model: FittedRanker, rows: Any) -> dict[str, Any]:
     """AUC (VUS for more than two classes) of a model on labelled rows, with its interval."""
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)
 
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     grade = np.searchsorted(classes, rows.labels, sorter=np.argsort(classes))
     grade = np.argsort(classes)[grade]
     measure, interval_of = ("auc", auc_interval) if len(classes) == 2 else ("vus", vus_interval)

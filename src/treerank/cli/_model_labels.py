@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank.cli._errors import BadInput
 
@@ -15,7 +14,7 @@ def in_the_models_words(
 
     Raises if `positive` is not the label that the model ranks first.
     """
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     first = str(classes[-1])
     if classes.dtype == bool and positive is not None:  # fitted to boolean labels
         return [str(label == positive) for label in labels]

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank.cli._conversion import ambiguous_order
 from treerank.cli._dates import find_order, parse_text
@@ -119,7 +120,7 @@ def _labels(
     model: FittedClassifier, source: Source, column: Any, columns: WatchedColumns
 ) -> NDArray[Any]:
     """Return labels as classes of the model; None if not known yet."""
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     coded = pa.chunked_array(column).combine_chunks().dictionary_encode()
     known = {spelling(str(label)): label for label in classes.tolist()}
     found = np.empty(len(coded.dictionary) + 1, dtype=object)  # last entry: not known

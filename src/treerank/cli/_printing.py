@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank.cli._training import Training
 
@@ -63,8 +64,8 @@ def _say_hidden(console: Console, kinds: dict[str, str]) -> None:
 def print_strata(console: Console, model: FittedClassifier) -> None:
     if not hasattr(model, "partition_"):
         return
-    table = Table("stratum", "score", "rows", f"share of {model.classes_[-1]}", "rule", box=None,
-                  pad_edge=False)  # fmt: skip
+    columns = ("stratum", "score", "rows", f"share of {label_order_of(model)[-1]}", "rule")
+    table = Table(*columns, box=None, pad_edge=False)
     partition = model.partition_
     shares, rules = partition.posterior()[:, -1], partition.rules()
     n_hidden = max(len(rules) - MOST_STRATA, 0)
@@ -140,8 +141,8 @@ def format_quality(model: FittedClassifier, labels: Any, scores: Any, weights: A
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow)
 
     if len(model.classes_) == 2:
-        positive = labels == model.classes_[1]
+        positive = labels == label_order_of(model)[1]
         auc = auc_interval(positive, scores, sample_weight=weights)
         return f"{auc.auc:.3f} (95% interval {auc.lower:.3f} to {auc.upper:.3f})"
-    vus = vus_interval(labels, scores, sample_weight=weights, labels=model.classes_)
+    vus = vus_interval(labels, scores, sample_weight=weights, labels=label_order_of(model))
     return f"{vus.vus:.3f} (95% interval {vus.lower:.3f} to {vus.upper:.3f})"

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from treerank._input.label_order import by_rank, label_order_of
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank._io.atomic import atomic_write
 from treerank.cli._conversion import Copied
@@ -168,10 +169,10 @@ def _scored(
         columns["points"] = pa.array(card.points_of(scores))
     if probability:
         if card is not None and card.calibrator_ is not None:
-            shares = card.probabilities_of(scores)
+            shares = by_rank(card.probabilities_of(scores), card)
         else:
-            shares = model.predict_proba(rows)
-        for k, label in enumerate(model.classes_):
+            shares = by_rank(model.predict_proba(rows), model)
+        for k, label in enumerate(label_order_of(model)):
             columns[f"probability_{label}"] = pa.array(np.ascontiguousarray(shares[:, k]))
     if more_columns is not None:
         columns |= more_columns(model, rows)

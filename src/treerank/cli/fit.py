@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 
 import treerank
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._cluster import cluster_client, on_cluster
 from treerank.cli._command import command
@@ -72,7 +73,7 @@ def _fit_files(console: Console, model: Any, data: OutOfCoreTraining, options: F
     start = time.perf_counter()
     fit_out_of_core(model, data, options.cache_dir)
     took = time.perf_counter() - start
-    ranked = " < ".join(map(str, model.classes_))
+    ranked = " < ".join(map(str, label_order_of(model)))
     n_files, n_rows = len(data.files.paths), data.files.n_rows
     console.print(f"\n{n_rows:,} rows of {n_files} files; ranked {ranked}.")
     console.print(f"Fitted in {took:.1f} s.\n")
@@ -123,10 +124,9 @@ def _fit_in_memory(console: Console, options: FitOptions, data: Training, source
     except ValueError as error:
         raise source.bad(str(error)) from None
     took = time.perf_counter() - start
-    ranked = " < ".join(map(str, estimator.classes_))
-    counts = ", ".join(
-        f"{np.sum(data.labels == label):,} of {label}" for label in estimator.classes_
-    )
+    classes = label_order_of(estimator)
+    ranked = " < ".join(map(str, classes))
+    counts = ", ".join(f"{np.sum(data.labels == label):,} of {label}" for label in classes)
     console.print(f"\n{data.n_rows:,} rows: {counts}; ranked {ranked}.")
     console.print(f"Fitted in {took:.1f} s.\n")
     print_strata(console, estimator)
@@ -139,7 +139,7 @@ def _validate(
     """Print the optimism of the training figures, and the instability of predictions."""
     from treerank.scoring import validate  # noqa: PLC0415 (slow)
 
-    unfitted = options.estimator(data).set_params(label_order=np.asarray(model.classes_).tolist())
+    unfitted = options.estimator(data).set_params(label_order=label_order_of(model).tolist())
     found = validate(
         unfitted, data.features, data.labels, sample_weight=data.weights,
         n_boot=options.bootstrap, n_jobs=options.threads, random_state=options.seed,

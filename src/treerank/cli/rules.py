@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import treerank
+from treerank._input.label_order import label_order_of
 from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._json import print_json, strata_of
 from treerank.cli._options import Json
@@ -21,7 +22,7 @@ def rules(
         loaded = treerank.load(model)
         text = as_text(loaded, model)
         if json:
-            print_json({"classes": loaded.classes_, "strata": strata_of(loaded)})
+            print_json({"classes": label_order_of(loaded), "strata": strata_of(loaded)})
         else:
             print(text)
 

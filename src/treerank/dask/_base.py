@@ -11,10 +11,11 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.label_order import check_decision_function
 from treerank._input.option_types import Paths
 from treerank._input.parameters import invalid_parameter
 from treerank._input.validation import all_or_nothing
-from treerank._select.quality import has_two_classes, ranking_quality
+from treerank._select.quality import ranking_quality
 from treerank.dask._checkpoint import check_checkpoint
 from treerank.dask._client import start_cluster
 from treerank.dask._cluster import Cluster
@@ -163,9 +164,9 @@ class OnCluster:
         """Ranking score of each row, higher is better; lazy for a Dask collection."""
         return self._call("score_samples", X)
 
-    @available_if(has_two_classes)  # type: ignore[untyped-decorator]
+    @available_if(check_decision_function)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """Ranking score of each row, the same as `score_samples`; two classes only."""
+        """Ranking score of each row, as for the local estimator."""
         return self.score_samples(X)
 
     def predict_proba(self, X: Any) -> Any:
@@ -185,5 +186,5 @@ class OnCluster:
             part.compute() if is_collection(part) else part
             for part in (self.score_samples(X), y, sample_weight)
         )
-        classes = self.classes_  # type: ignore[attr-defined]
-        return ranking_quality(y, np.asarray(X), classes, sample_weight)
+        order = self.label_order_  # type: ignore[attr-defined]
+        return ranking_quality(y, np.asarray(X), order, sample_weight)

@@ -108,7 +108,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         weight = float(rows.class_units.sum() / rows.scale)
         size = BoostingSize(coded.table, coded.classes, coded.class_rows, weight)
         plan = plan_boosting(self, size, coded.binning, validation[0] is not None)
-        self._binning, self.classes_ = coded.binning, coded.classes
+        self._binning, self.label_order_ = coded.binning, coded.classes
         self.loss_ = plan.loss
         self._keep(self._boost(rows, self._validation_rows(*validation), plan, None))
         checkpoint.close()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._boosting import BoostedTreeRank
+from treerank._input.label_order import by_class, class_order, label_order_of
 from treerank._input.types import FittedClassifier
 from treerank.export._onnx_ensemble import ML_OPSET as ENSEMBLE_OPSET
 from treerank.export._onnx_ensemble import (
@@ -83,7 +84,7 @@ def to_onnx(model: FittedClassifier) -> Any:
     graph.output("score", score, onnx.TensorProto.DOUBLE)
     above = _shares_above(graph, model, walks, values, score)
     if above:
-        shares = _class_shares(graph, above)
+        shares = _class_shares(graph, above, class_order(label_order_of(model)))
         shape = ("rows", len(model.classes_))
         graph.output("probability", shares, onnx.TensorProto.DOUBLE, shape)
     return graph.model(f"{type(model).__name__} of treerank")
@@ -104,7 +105,7 @@ def _add_strata(graph: Graph, model: TreeRanker, walks: Walks, values: str) -> N
         stratum = graph.add("Cast", found, to=types.INT64)
     scores = np.asarray(model.partition_.scores, dtype=np.float64)
     shape = ("rows", len(model.classes_))
-    shares = np.asarray(model._posterior, dtype=np.float64)
+    shares = by_class(model._posterior, model.label_order_)
     graph.output("score", graph.add("Gather", graph.constant(scores), stratum), types.DOUBLE)
     probability = graph.add("Gather", graph.constant(shares), stratum)
     graph.output("probability", probability, types.DOUBLE, shape)
@@ -212,13 +213,16 @@ def _shares_above(graph: Graph, model: Any, walks: Walks, values: str, score: st
         return above
     if model._ranks is not None:
         return []
-    if len(model.classes_) == 2:
+    if len(model.label_order_) == 2:
         return [str(graph.add("Add", score, graph.constant(np.array(0.5))))]
     return [_mean(graph, walks, values, layer, 0.0) for layer in walks.layers]
 
 
-def _class_shares(graph: Graph, above: list[str]) -> str:
-    """Probability of each class, with the shares above classes made non-increasing first."""
+def _class_shares(graph: Graph, above: list[str], order: NDArray[np.intp]) -> str:
+    """Probability of each class, with the shares above classes made non-increasing first.
+
+    `order` has the places of the columns among the classes, worst first.
+    """
     zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     edges: list[str] = []
     for share in above:
@@ -227,5 +231,6 @@ def _class_shares(graph: Graph, above: list[str]) -> str:
     shares = [graph.add("Sub", one, edges[0])]
     shares += [graph.add("Sub", low, high) for low, high in pairwise(edges)]
     axis = graph.constant(np.array([1]))
-    columns = [graph.add("Unsqueeze", share, axis) for share in [*shares, edges[-1]]]
+    shares.append(edges[-1])
+    columns = [graph.add("Unsqueeze", shares[k], axis) for k in order]
     return str(graph.add("Concat", *columns, axis=1))

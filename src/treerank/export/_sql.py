@@ -85,7 +85,7 @@ def to_sql(
     check_names(walks, words)
     if columns is not None:
         columns = list(columns)
-        check_returned(columns, model.classes_, words, card_names(card))
+        check_returned(columns, model.label_order_, words, card_names(card))
     kept = None if columns is None else [words.name(column) for column in columns]
     alias = Aliases(words, table, [*walks.names, *(columns or [])])
     if isinstance(model, MANY_TREES):

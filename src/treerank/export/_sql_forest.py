@@ -126,7 +126,7 @@ def _probabilities(
     model: RankingForest | BoostedTreeRank, words: Dialect, scored: str
 ) -> list[str]:
     """Class probabilities as in `predict_proba`; none for a consensus of ranks."""
-    n_cuts = len(model.classes_) - 1
+    n_cuts = len(model.label_order_) - 1
     if isinstance(model, BoostedTreeRank):
         above = [
             _logistic(*line, words, scored)
@@ -145,7 +145,7 @@ def _probabilities(
     falling += [f"{words.least}({', '.join(clipped[: k + 1])})" for k in range(1, n_cuts)]
     edges = [one, *falling, zero]
     shares = [f"{a} - {b}" for a, b in pairwise(edges)]
-    names = probability_names(model.classes_, words)
+    names = probability_names(model.label_order_, words)
     return [f"{share} AS {n}" for share, n in zip(shares[-len(names) :], names, strict=True)]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
+from treerank._input.label_order import by_rank
 from treerank._trees.ranking_tree import RankTree
 from treerank.export._sql_scorecard import card_names, card_of_scores
 from treerank.export._sql_words import Aliases, Columns, Dialect, probability_names
@@ -43,7 +44,7 @@ def tree_query(
 
 def score_names(model: TreeRanker, words: Dialect, card: Scorecard | None = None) -> list[str]:
     """Columns with the score, the probabilities, the grade and the points of a stratum."""
-    return ["score", *probability_names(model.classes_, words), *card_names(card)]
+    return ["score", *probability_names(model.label_order_, words), *card_names(card)]
 
 
 def strata_table(
@@ -52,8 +53,8 @@ def strata_table(
     """Write scores, probabilities, grades and points of the strata as a table expression."""
     scores, shares = model.partition_.scores, model._posterior
     if card is not None and card.calibrator_ is not None:
-        shares = card.probabilities_of(scores)
-    shares = shares[:, -len(probability_names(model.classes_, words)) :]
+        shares = by_rank(card.probabilities_of(scores), card)
+    shares = shares[:, -len(probability_names(model.label_order_, words)) :]
     graded = [[] for _ in scores] if card is None else card_of_scores(card, scores, words)
     rows = ",\n".join(
         f"    ({', '.join([str(k), *map(words.digits, [score, *of_stratum]), *grade])})"

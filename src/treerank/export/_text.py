@@ -59,8 +59,8 @@ def to_text(model: FittedClassifier) -> str:
 def _grade_lines(card: Scorecard) -> list[str]:
     """Lines for the grades, best first, each with its points, share of events and rule."""
     table = card.columns()
-    last = card.classes_[-1]
-    shares = table["event_rate" if len(card.classes_) == 2 else f"share_{last}"]
+    last = card.label_order_[-1]
+    shares = table["event_rate" if len(card.label_order_) == 2 else f"share_{last}"]
     lines = [f"{len(table['grade'])} grades, best first; rates of {card.held_out_}."]
     for k, (name, rule) in enumerate(zip(table["grade"], card.rules(), strict=True)):
         points = ""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import TableLike
 
 from ._input import FloatArray, IntArray, OrderedSample, check_level, check_ordered
@@ -180,7 +181,7 @@ def vus_scorer(
     """VUS of a fitted ranker's `score_samples`, for `cross_val_score` and similar functions.
 
     This is a plain callable, because `make_scorer` does not support `score_samples`. The classes
-    are ordered as in the estimator's `classes_`.
+    are ordered as in the estimator's `label_order_`, or else as in `classes_`.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def vus_scorer(
     1.0
     """
     scores = estimator.score_samples(X)
-    labels = getattr(estimator, "classes_", None)
+    labels = label_order_of(estimator) if hasattr(estimator, "classes_") else None
     return ordinal_vus_score(y, scores, sample_weight=sample_weight, labels=labels)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics._input import check_ordered
@@ -115,10 +116,11 @@ class ClassRankDisplay:
         ClassRankDisplay
         """
         check_is_fitted(model)
-        y = check_known_labels(y, model.classes_)
+        classes = label_order_of(model)
+        y = check_known_labels(y, classes)
         return cls.from_predictions(
             y, ranking_scores(model, X),
-            labels=model.classes_, sample_weight=sample_weight, ax=ax,
+            labels=classes, sample_weight=sample_weight, ax=ax,
         )  # fmt: skip
 
     @classmethod

@@ -10,6 +10,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from treerank._base import TreeRanker
+from treerank._input.label_order import label_order_of
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._trees.ranking_tree import RankTree
@@ -160,7 +161,7 @@ class LevelSetDisplay:
             up,
             score.reshape(len(up.edges) - 1, len(x.edges) - 1),
             labels=y,
-            classes=getattr(model, "classes_", None),
+            classes=label_order_of(model) if hasattr(model, "classes_") else None,
             n_held=len(table.names) - 2,
         )
         return display.plot(ax, outlines=outlines, cmap=cmap, colorbar=colorbar)

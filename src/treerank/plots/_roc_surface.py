@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.partition import OrderedPartition
@@ -108,7 +109,7 @@ class RocSurfaceDisplay:
         RocSurfaceDisplay
         """
         check_is_fitted(model)
-        classes = model.classes_
+        classes = label_order_of(model)
         if len(classes) != 3:
             raise ValueError(f"Got a model of {len(classes)} classes; expected three.")
         y = check_known_labels(y, classes)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import column_or_1d
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier, Label
 from treerank._select.scores import probabilities, ranking_scores
 
@@ -30,15 +31,15 @@ def is_positive(y: ArrayLike, pos_label: Label | None = None) -> NDArray[np.bool
 
 def positive_class(model: FittedClassifier, y: ArrayLike) -> Any:
     """Return the class that a fitted binary model ranks on top; None without `classes_`."""
-    classes = getattr(model, "classes_", None)
-    if classes is None:
+    if not hasattr(model, "classes_"):
         return None
+    classes = label_order_of(model)
     if len(classes) != 2:
         raise ValueError(f"Got a model of {len(classes)} classes; expected two.")
-    unknown = set(np.unique(np.asarray(y)).tolist()) - set(np.asarray(classes).tolist())
+    unknown = set(np.unique(np.asarray(y)).tolist()) - set(classes.tolist())
     if unknown:
         raise ValueError(
             f"Got y with {sorted(map(repr, unknown))[0]}, unknown to the model; "
-            f"expected labels among {np.asarray(classes).tolist()}."
+            f"expected labels among {classes.tolist()}."
         )
     return classes[1]

@@ -14,10 +14,10 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank._base import RankingModel
-from treerank._input.classifiers import fit_weighted
+from treerank._input.classifiers import fit_weighted, with_label_order
 from treerank._input.frames import take_rows_of
 from treerank._input.types import FittedClassifier, TableLike
-from treerank._select.scores import ranking_scores
+from treerank._select.scores import probabilities, ranking_scores
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._calibration import slope_alone
 from treerank.metrics._ties import auc_of_checked
@@ -99,8 +99,7 @@ def predict(model: FittedClassifier, rows: Rows) -> Predictions:
     score = ranking_scores(model, rows.X)
     if len(rows.classes) > 2 or not hasattr(model, "predict_proba"):
         return Predictions(score, None)
-    shares = np.asarray(model.predict_proba(rows.X), dtype=np.float64)
-    return Predictions(score, np.clip(shares[:, -1], 0.0, 1.0))
+    return Predictions(score, np.clip(probabilities(model, rows.X), 0.0, 1.0))
 
 
 def fit_procedure(estimator: Any, rows: Rows) -> Any:
@@ -155,9 +154,7 @@ def _draw(code: NDArray[np.intp], seed: tuple[int, int]) -> Floats:
 
 def _fit_drawn(estimator: Any, rows: Rows, drawn: Floats) -> Any:
     """Fit to a bootstrap sample such that inner folds never separate the copies of a row."""
-    model = _on_one_thread(clone(estimator))
-    if "label_order" in model.get_params(deep=False):
-        model.set_params(label_order=rows.classes.tolist())
+    model = with_label_order(_on_one_thread(clone(estimator)), rows.classes)
     searches = isinstance(model, GridSearchCV | RandomizedSearchCV)
     fitted = model.estimator if searches else model
     if isinstance(fitted[-1] if isinstance(fitted, Pipeline) else fitted, RankingModel):

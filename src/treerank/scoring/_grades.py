@@ -61,7 +61,8 @@ class Grades(BaseEstimator):
         Names of the grades, best first.
     counts_ : array of shape (n_grades, n_classes)
         Weight of each class in each grade, best first.
-    classes_ : array
+    label_order_ : array of shape (n_classes,)
+        The classes, worst first.
 
     References
     ----------
@@ -108,7 +109,7 @@ class Grades(BaseEstimator):
     cuts_: Floats
     names_: list[str]
     counts_: Floats
-    classes_: NDArray[Any]
+    label_order_: NDArray[Any]
 
     def fit(
         self,
@@ -159,7 +160,7 @@ class Grades(BaseEstimator):
         best_first = counts if self.reverse else counts[::-1]
         _check_not_empty(best_first, names)
         self.cuts_, self.names_, self.counts_ = cuts, names, best_first
-        self.classes_, self._rows_per_weight = sample.classes, rows_per_weight(sample.weight)
+        self.label_order_, self._rows_per_weight = sample.classes, rows_per_weight(sample.weight)
         return self
 
     def _names(self) -> list[str]:
@@ -213,10 +214,10 @@ class Grades(BaseEstimator):
         check_is_fitted(self)
         counts, share = self.counts_, self._rows_per_weight
         if s is not None:
-            sample = check_ordered(y, s, sample_weight, self.classes_)
+            sample = check_ordered(y, s, sample_weight, self.label_order_)
             grade = self.apply(sample.score)
             counts = class_counts(
-                grade, sample.code, sample.weight, len(self.names_), len(self.classes_)
+                grade, sample.code, sample.weight, len(self.names_), len(self.label_order_)
             )
             share = rows_per_weight(sample.weight)
         return _table(self, counts, share, check_level(level))
@@ -300,12 +301,12 @@ def _table(grades: Grades, counts: Floats, share: float, level: float) -> dict[s
         "rows": rows,
         "share_of_rows": rows / rows.sum(),
     }
-    for k, label in enumerate(grades.classes_):
+    for k, label in enumerate(grades.label_order_):
         table[f"n_{label}"] = counts[:, k]
     known = np.where(rows > 0, rows, 1.0)
     shares = np.where(rows[:, np.newaxis] > 0, counts / known[:, np.newaxis], np.nan)
-    if len(grades.classes_) > 2:
-        for k, label in enumerate(grades.classes_):
+    if len(grades.label_order_) > 2:
+        for k, label in enumerate(grades.label_order_):
             table[f"share_{label}"] = shares[:, k]
         return table
     n = rows * share

@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from treerank._forest import RankingForest
-from treerank._input.classifiers import fit_weighted
+from treerank._input.classifiers import fit_weighted, with_label_order
 from treerank._input.frames import take_rows_of
+from treerank._input.label_order import label_order_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._select.quality import ranking_quality
@@ -93,7 +94,7 @@ def held_out_scores(
             score = fresh.fit(X, labels, sample_weight=weight).oob_decision_function_
         if score is not None:
             return HeldOut(score, _forest_probability(model, score), 0)
-    folds = _folds(cv, labels, np.asarray(model.classes_), seed)
+    folds = _folds(cv, labels, label_order_of(model), seed)
     score = np.full(len(labels), np.nan)
     two_classes = len(model.classes_) == 2
     probability = (
@@ -147,7 +148,7 @@ def fit_without_a_fold(
     smallest = min(int(np.sum(labels == label)) for label in model.classes_)
     if smallest < 2:
         return None
-    train, test = _folds(5, labels, np.asarray(model.classes_), seed)[0]
+    train, test = _folds(5, labels, label_order_of(model), seed)[0]
     return Fold(_fit_again(model, X, labels, weight, train, **parameters), test)
 
 
@@ -167,10 +168,7 @@ def _fit_again(
 
 def _as_new(model: FittedClassifier) -> Any:
     """Return an unfitted copy that ranks the classes in the same order."""
-    fresh = clone(model)
-    if "label_order" in fresh.get_params(deep=False):
-        fresh.set_params(label_order=np.asarray(model.classes_).tolist())
-    return fresh
+    return with_label_order(clone(model), label_order_of(model))
 
 
 def _kept_scores(
@@ -184,7 +182,7 @@ def _kept_scores(
     if len(np.unique(labels[seen])) < len(model.classes_):
         return None
     found = ranking_quality(
-        labels[seen], score[seen], model.classes_, None if weight is None else weight[seen]
+        labels[seen], score[seen], model.label_order_, None if weight is None else weight[seen]
     )
     kept = getattr(model, "oob_auc_", getattr(model, "oob_vus_", np.nan))
     return score if abs(found - kept) < SAME_QUALITY else None

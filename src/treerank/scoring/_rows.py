@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._sample import bin_once, class_codes, class_probabilities
@@ -68,7 +69,7 @@ def read_rows(
 ) -> LabelledScores:
     """Check labels and weights, and score the rows; rows of zero weight are kept."""
     check_is_fitted(model)
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     code = class_codes(check_known_labels(y, classes), classes)
     weight = check_weights(sample_weight, len(code))
     score, probability = score_rows(model, X)

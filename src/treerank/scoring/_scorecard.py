@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._base import RankingModel
 from treerank._input.classifiers import fit_weighted
 from treerank._input.frames import frame_of
+from treerank._input.label_order import by_class, by_rank, label_order_of
 from treerank._input.labels import check_known_labels
+from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.warn import warn
 from treerank._reading.rules import group_rules
-from treerank._select.scores import ranking_scores
+from treerank._select.scores import ranking_scores, shares_by_rank
 from treerank._trees.ranking_tree import RankTree
 from treerank.metrics._input import check_weights
 from treerank.scoring._calibrator import METHODS, Calibrator, check_population_rate
@@ -32,6 +34,7 @@ from treerank.scoring._training_rows import are_training_rows
 Floats = NDArray[np.float64]
 
 
+@insert_shared_docs
 class Scorecard(RankingModel):
     """Add grades, points and calibrated probabilities to a model.
 
@@ -71,7 +74,7 @@ class Scorecard(RankingModel):
     calibrator_ : Calibrator or None
     point_cuts_, point_values_ : arrays
         Scores at which the points change, ascending, and the points of each step.
-    classes_ : array
+    {classes}
     held_out_ : str
         Description of the rows that the scores came from.
 
@@ -136,7 +139,7 @@ class Scorecard(RankingModel):
             return self.fit_scores(self.estimator, scores, y, sample_weight, "rows given")
         model = fit_weighted(clone(self.estimator), X, y, sample_weight)
         found = held_out_scores(
-            model, X, check_known_labels(y, np.asarray(model.classes_)),
+            model, X, check_known_labels(y, model.classes_),
             None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64),
             self.cv,
         )  # fmt: skip
@@ -168,7 +171,7 @@ class Scorecard(RankingModel):
         self
         """
         grades, calibration = self._checked()
-        classes = np.asarray(model.classes_)
+        classes = label_order_of(model)
         if calibration == "auto":
             calibration = "beta" if len(classes) == 2 else None
         self._check_possible(classes, calibration)
@@ -186,7 +189,7 @@ class Scorecard(RankingModel):
         if grades is not None:
             cuts = grade_cuts(model, steps, rows[0], weight)
             grades.fit(*rows, candidates=cuts, labels=classes)
-        self.estimator_, self.classes_, self.held_out_ = model, classes, held_out
+        self.estimator_, self.label_order_, self.held_out_ = model, classes, held_out
         self.grades_, self.calibrator_ = grades, calibrator
         self._keep_points(steps)
         return self
@@ -194,7 +197,7 @@ class Scorecard(RankingModel):
     def _warn_of_training_rows(
         self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> None:
-        labels = check_known_labels(y, np.asarray(self.estimator.classes_))
+        labels = check_known_labels(y, self.estimator.classes_)
         weight = check_weights(sample_weight, len(labels))
         if are_training_rows(self.estimator, X, labels, weight):
             warn(
@@ -259,7 +262,7 @@ class Scorecard(RankingModel):
         # Only present if the model has names, as scikit-learn expects.
         if name == "feature_names_in_" and "estimator_" in self.__dict__:
             return self.estimator_.feature_names_in_
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return object.__getattribute__(self, name)  # raises, and says why a method is not there
 
     def __sklearn_is_fitted__(self) -> bool:
         return "estimator_" in self.__dict__
@@ -273,18 +276,23 @@ class Scorecard(RankingModel):
         """Return the class probabilities of each row: calibrated, or else those of the model."""
         check_is_fitted(self)
         if self.calibrator_ is None:
-            return np.asarray(self.estimator_.predict_proba(X))
+            return by_class(shares_by_rank(self.estimator_, X), self.label_order_)
         return self.probabilities_of(self.score_samples(X))
 
     def probabilities_of(self, scores: ArrayLike) -> Floats:
-        """Return the calibrated class probabilities for scores of the model."""
+        """Return the calibrated class probabilities for scores, in the order of `classes_`."""
+        return by_class(self._calibrated(scores), self.label_order_)
+
+    def _calibrated(self, scores: ArrayLike) -> Floats:
+        """Return the calibrated class probabilities for scores, worst class first."""
         calibrator = self._has("calibrator_", "probabilities", "calibration")
         log_odds = calibrator.decision_function(scores)
         return np.column_stack([1 / (1 + np.exp(log_odds)), 1 / (1 + np.exp(-log_odds))])
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row: shape (n_samples,)."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+        shares = by_rank(self.predict_proba(X), self)
+        return np.asarray(self.label_order_[np.argmax(shares, axis=1)])
 
     def predict_grade(self, X: TableLike) -> NDArray[Any]:
         """Return the name of the grade of each row: shape (n_samples,)."""
@@ -355,7 +363,7 @@ class Scorecard(RankingModel):
         if "point_values_" in self.__dict__:
             table["points"] = self.points_of(scores)
         if self.calibrator_ is not None:
-            table["probability"] = self.probabilities_of(scores)[:, 1]
+            table["probability"] = self._calibrated(scores)[:, 1]
         table["training_rows"] = partition.counts.sum(axis=1)
         table["rule"] = partition.rules()
         return table

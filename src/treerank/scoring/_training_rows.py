@@ -41,10 +41,11 @@ def are_training_rows(
     """
     if not isinstance(model, TreeRanker | RankingForest):
         return False
-    by_value = np.argsort(model.classes_)
-    code = by_value[np.searchsorted(model.classes_[by_value], labels)]
+    order = model.label_order_
+    by_value = np.argsort(order)
+    code = by_value[np.searchsorted(order[by_value], labels)]
     counted = with_class_weight(
-        getattr(model, "class_weight", None), code.astype(np.uint8), model.classes_, weight
+        getattr(model, "class_weight", None), code.astype(np.uint8), order, weight
     )
     weight = weight if counted is None else counted
     if not (weight > 0).all():  # `fit` leaves them out

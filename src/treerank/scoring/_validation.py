@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.frames import frame_of
+from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer, check_n_jobs
 from treerank._input.seed import seed_of
@@ -261,7 +262,7 @@ def _fit(estimator: Any, X: TableLike, y: ArrayLike, weight: Floats | None) -> t
     first = Rows(X, np.asarray(y), np.array([]), np.array([], dtype=np.intp), weight)
     model = fit_procedure(clone(estimator), first)
     check_is_fitted(model)
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     labels = check_known_labels(y, classes)
     by_value = np.argsort(classes)
     code = by_value[np.searchsorted(classes[by_value], labels)]

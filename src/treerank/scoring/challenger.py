@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import TableLike
 from treerank.metrics import brier_score_loss, compare_auc, wilson_interval
 from treerank.metrics._delong import AucComparison
@@ -216,9 +217,10 @@ def challenge(
     at = _check_thresholds(thresholds)
     for model in (champion, challenger):
         check_two_classes(model, "champion and challenger")
-    if list(champion.classes_) != list(challenger.classes_):
+    orders = [label_order_of(model).tolist() for model in (champion, challenger)]
+    if orders[0] != orders[1]:
         raise ValueError(
-            f"Got models of the classes {list(champion.classes_)} and {list(challenger.classes_)}; "
+            f"Got models of the classes {orders[0]} and {orders[1]}; "
             "expected the same classes in the same order."
         )
     rows = [

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics import (
     brier_score_loss,
@@ -207,7 +208,7 @@ def evaluate(
     level, rate = check_level(level), check_rate(rate)
     rows = read_rows(model, X, y, sample_weight)
     rows = rows.take(rows.weight > 0)
-    classes = np.asarray(model.classes_)
+    classes = label_order_of(model)
     totals = np.bincount(rows.code, weights=rows.weight, minlength=len(classes))
     if not totals.all():
         missing = classes[totals == 0].tolist()

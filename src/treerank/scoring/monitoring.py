@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.frames import take_rows_of
+from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier
@@ -224,7 +225,7 @@ def monitor(
         periods=figures,
         score=drift,
         columns=columns,
-        classes=np.asarray(model.classes_).tolist(),
+        classes=label_order_of(model).tolist(),
         level=level,
         alpha=alpha,
         model=type(model).__name__,
@@ -247,7 +248,7 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
             )
         there = np.flatnonzero(~is_missing_value(labels))
         if len(there):
-            classes = np.asarray(model.classes_)
+            classes = label_order_of(model)
             wanted = np.array(labels[there].tolist())  # no object dtype without missing labels
             code[there] = class_codes(check_known_labels(wanted, classes), classes)
     weight = check_weights(given[2] if len(given) > 2 else None, len(score))
@@ -272,7 +273,7 @@ def _check_baseline(model: FittedClassifier, code: NDArray[Any]) -> None:
 def _warn_of_training_rows(model: FittedClassifier, baseline: ScoredTable) -> None:
     """Warn if the baseline certainly consists of the training rows of a tree or forest."""
     X = baseline.X if baseline.rows is None else take_rows_of(baseline.X, baseline.rows)
-    labels = np.asarray(model.classes_)[baseline.code]
+    labels = label_order_of(model)[baseline.code]
     if are_training_rows(unwrap(model)[0], X, labels, baseline.weight):
         warn(
             "Got a baseline of the rows that the model was fitted to; expected rows that it has "

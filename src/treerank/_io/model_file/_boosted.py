@@ -30,7 +30,7 @@ def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
     packed = {
         "features": pack_names(model),
         "binning": pack_binning(model._binning),
-        "classes": pack_classes(model.classes_),
+        "classes": pack_classes(model.label_order_),
         "loss": model.loss_,
         "start": float(model._start),
         "trees": None if model._trees is None else pack_trees(model._trees),
@@ -53,8 +53,8 @@ def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     )  # fmt: skip
     n_features = len(unpack_names(fields["features"], model))
     model._binning = unpack_binning(fields["binning"], n_features)
-    model.classes_ = unpack_classes(fields["classes"])
-    n_cuts = len(model.classes_) - 1
+    model.label_order_ = unpack_classes(fields["classes"])
+    n_cuts = len(model.label_order_) - 1
     model.loss_ = fields["loss"].choice(*LOSS_NAMES)
     model._start = fields["start"].number()
     model._trees = None

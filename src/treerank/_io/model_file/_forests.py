@@ -46,7 +46,7 @@ def pack_forest(model: RankingForest) -> dict[str, Any]:
     packed = {
         "features": pack_names(model),
         "binning": pack_binning(model._binning),
-        "classes": pack_classes(model.classes_),
+        "classes": pack_classes(model.label_order_),
         "ranks": None if model._ranks is None else _pack_ranks(model._ranks),
         "growth": {
             "rows": model._plan.n_rows,
@@ -85,8 +85,8 @@ def unpack_forest(node: Node, model: RankingForest) -> None:
     )
     n_features = len(unpack_names(fields["features"], model))
     model._binning = unpack_binning(fields["binning"], n_features)
-    model.classes_ = unpack_classes(fields["classes"])
-    n_cuts = len(model.classes_) - 1
+    model.label_order_ = unpack_classes(fields["classes"])
+    n_cuts = len(model.label_order_) - 1
     model.shrinkage_ = fields["shrinkage"].number(low=0.0)
     model._encoding = model._before_shrinkage = model._ranks = None
     if by_grids:
@@ -102,7 +102,7 @@ def unpack_forest(node: Node, model: RankingForest) -> None:
 
 def _unpack_slots(fields: dict[str, Node], model: RankingForest, n_features: int) -> None:
     """Restore trees that the core has grown."""
-    trees = unpack_trees(fields["trees"], model._binning, len(model.classes_) - 1)
+    trees = unpack_trees(fields["trees"], model._binning, len(model.label_order_) - 1)
     model._trees = trees
     if not fields["unfolded"].is_null:
         model._before_shrinkage = _unpack_before_shrinkage(fields["unfolded"], trees)
@@ -114,7 +114,7 @@ def _unpack_out_of_bag(node: Node, model: RankingForest) -> None:
     fields = node.fields("scores", "interval")
     model.oob_decision_function_ = fields["scores"].array("<f8", (None,), finite=False)
     numbers = fields["interval"].array("<f8", (1 + len(INTERVAL),), low=0.0, high=1.0)
-    if len(model.classes_) == 2:
+    if len(model.label_order_) == 2:
         model.oob_auc_interval_ = AucInterval(*numbers.tolist())
         model.oob_auc_ = model.oob_auc_interval_.auc
     else:
@@ -140,7 +140,7 @@ def _pack_grids(model: RankingForest) -> dict[str, Any]:
 def _unpack_grids(node: Node, model: RankingForest) -> None:
     fields = node.fields("encoding", "trees", "by_rank", "cut_weights", "scale", "warm")
     model._encoding = unpack_encoding(fields["encoding"], model._binning)
-    n_classes = len(model.classes_)
+    n_classes = len(model.label_order_)
     trees = unpack_grid_trees(fields["trees"], model._encoding, n_classes)
     weights = fields["cut_weights"].array("<f8", (n_classes - 1,), low=0.0)
     before_shrinkage = SplitterForest(trees, fields["by_rank"].flag(), weights)

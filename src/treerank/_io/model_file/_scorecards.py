@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.label_order import label_order_of
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import pack_parameters, unpack_parameters
 from treerank.scoring._calibrator import Calibrator
@@ -54,7 +55,7 @@ def unpack_scorecard(node: Node, model: Any) -> Scorecard:
         population_rate=None if calibrator is None else calibrator.population_rate,
         cv="prefit",
     )
-    card.estimator_, card.classes_ = model, np.asarray(model.classes_)
+    card.estimator_, card.label_order_ = model, label_order_of(model)
     card.held_out_ = fields["held_out"].text()
     card.grades_, card.calibrator_ = grades, calibrator
     if "points" in present:
@@ -77,13 +78,13 @@ def _unpack_grades(node: Node, model: Any) -> Grades:
     grades = Grades(**unpack_parameters(fields["parameters"], Grades))
     if type(grades.reverse) is not bool:
         raise fields["parameters"].error("reverse to be true or false")
-    grades.classes_ = np.asarray(model.classes_)
+    grades.label_order_ = label_order_of(model)
     grades.cuts_ = _rising(fields["cuts"])
     n_grades = len(grades.cuts_) + 1
     grades.names_ = [item.text() for item in fields["names"].items()]
     if len(grades.names_) != n_grades or len(set(grades.names_)) != n_grades:
         raise fields["names"].error(f"{n_grades} names, all different")
-    shape = (n_grades, len(grades.classes_))
+    shape = (n_grades, len(grades.label_order_))
     grades.counts_ = fields["counts"].array("<f8", shape, low=0.0)
     grades._rows_per_weight = fields["rows_per_weight"].number(0.0)
     return grades

@@ -53,7 +53,7 @@ def pack_ranker(model: TreeRanker) -> dict[str, Any]:
     packed = {
         "features": pack_names(model, rules.names),
         "binning": pack_binning(model._binning),
-        "classes": pack_classes(model.classes_),
+        "classes": pack_classes(model.label_order_),
         "tree": _pack_tree(model.tree_),
         "strata": {
             "cells": rules.leaves.astype("<i4"),
@@ -89,7 +89,7 @@ def unpack_ranker(node: Node, model: TreeRanker) -> None:
     fields = node.fields(*names, optional=("encoding", "splitter_choice"))
     feature_names = unpack_names(fields["features"], model)
     model._binning = unpack_binning(fields["binning"], len(feature_names))
-    model.classes_ = unpack_classes(fields["classes"])
+    model.label_order_ = unpack_classes(fields["classes"])
     read = _tree_reader(fields.get("encoding"), model)
     model.tree_ = read(fields["tree"])
     _unpack_strata(fields["strata"], model, feature_names)
@@ -104,7 +104,7 @@ def unpack_ranker(node: Node, model: TreeRanker) -> None:
 
 def _tree_reader(encoding: Node | None, model: TreeRanker) -> Callable[[Node], CellTree]:
     """Return a reader of trees split by LeafRank, or of trees split by grids if `encoding`."""
-    n_classes = len(model.classes_)
+    n_classes = len(model.label_order_)
     if encoding is None:
         return lambda node: unpack_tree(node, model._binning, n_classes)
     columns = unpack_encoding(encoding, model._binning)
@@ -120,7 +120,7 @@ def _tree_reader(encoding: Node | None, model: TreeRanker) -> Callable[[Node], C
 
 def _unpack_strata(node: Node, model: TreeRanker, names: list[str]) -> None:
     fields = node.fields("cells", "scores", "posterior")
-    tree, n_classes = model.tree_, len(model.classes_)
+    tree, n_classes = model.tree_, len(model.label_order_)
     n = len(tree.leaves)
     cells = fields["cells"].array("<i4", (n,))
     if not np.array_equal(np.sort(cells), tree.leaves):
@@ -137,7 +137,7 @@ def _unpack_strata(node: Node, model: TreeRanker, names: list[str]) -> None:
     model._posterior = posterior
     model.partition_ = OrderedPartition(
         tree.counts[leaves],
-        classes=model.classes_,
+        classes=model.label_order_,
         scores=scores,
         rules=_Rules(tree, model._binning, names, leaves),
     )

@@ -24,7 +24,7 @@ from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import Table, TrainingData
 from treerank._io.coded_fit import CodedFit
-from treerank._plans.forest import plan_forest
+from treerank._plans.forest import plan_forest, weighs_features
 from treerank._plans.presets import preset_settings
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
@@ -332,9 +332,8 @@ class RankingForest(CodedFit, TreeEnsemble):
         plan, out_of_bag = self._plan, None
         choice = ShrinkageChoice(plan.shrinkages[0], 1.0, trees, None)
         if len(plan.shrinkages) > 1 or (self.oob_score and plan.by_value):
-            # Codes ordered by the labels of all rows would make their features look too good.
-            weighs_features = plan.weighs_features and not self._binning.by_statistic
-            choice = choose_shrinkage(trees, rows, plan, self.oob_score, weighs_features)
+            weighs = weighs_features(plan, self._binning)
+            choice = choose_shrinkage(trees, rows, plan, self.oob_score, weighs)
             out_of_bag = choice.out_of_bag
         self.shrinkage_ = choice.shrinkage
         self._before_shrinkage = trees if self.warm_start else None

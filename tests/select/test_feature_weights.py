@@ -1,12 +1,14 @@
 """How much each feature of a forest counts, as rows that its trees have not drawn say."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from forest_tables import table
 from sklearn.metrics import roc_auc_score
 
 from treerank import LeafRank, RankingForest
 from treerank._growth.forest_rows import Unseen
+from treerank._plans.forest import weighs_features
 from treerank._select.feature_weights import choose_feature_weights, weigh_features
 
 
@@ -68,10 +70,15 @@ def test_rows_of_one_class_choose_nothing():
     np.testing.assert_array_equal(weights, [1.0, 1.0])
 
 
+def is_weighed(forest, x, y):
+    forest.fit(x, y)
+    return weighs_features(forest._plan, forest._binning)
+
+
 def test_features_are_weighed_only_where_it_was_measured():
     x, y = table(200, 4)
     weighed = [
-        forest.fit(x, y)._plan.weighs_features
+        is_weighed(forest, x, y)
         for forest in (
             RankingForest(n_estimators=3),
             RankingForest(n_estimators=3, shrinkage=10.0),
@@ -82,7 +89,19 @@ def test_features_are_weighed_only_where_it_was_measured():
     ]
     assert weighed == [True, False, False, False, False]
     grades = np.digitize(x[:, 0], np.quantile(x[:, 0], [1 / 3, 2 / 3]))
-    assert not RankingForest(n_estimators=3).fit(x, grades)._plan.weighs_features
+    assert not is_weighed(RankingForest(n_estimators=3), x, grades)
+
+
+def test_features_of_large_tables_are_weighed_if_levels_are_ordered_by_statistics(monkeypatch):
+    monkeypatch.setattr("treerank._plans.forest.WEIGHED_ROWS", 100)
+    x, y = table(200, 4)
+    x = (
+        pd.DataFrame(x, columns=list("abcd"))
+        .assign(kind=np.arange(200) % 7)
+        .astype({"kind": "category"})
+    )
+    for categories, expected in (("levels", False), ("statistics", True)):
+        assert is_weighed(RankingForest(n_estimators=3, categories=categories), x, y) == expected
 
 
 def test_out_of_bag_auc_is_not_flattered_by_the_weights():

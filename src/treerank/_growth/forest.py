@@ -40,7 +40,7 @@ class ForestPlan:
     n_rows: int
     verbose: int
     focus: Focus | None = None  # used to choose shrinkage and plan
-    weighs_features: bool = False  # with out-of-bag rows, once the shrinkage is chosen
+    may_weigh_features: bool = False  # with out-of-bag rows, once the shrinkage is chosen
 
     @property
     def by_value(self) -> bool:

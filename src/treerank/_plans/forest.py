@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from treerank._binning.binning import Binning
 from treerank._growth.forest import ForestPlan
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
@@ -41,8 +42,8 @@ RANDOM_CUT_ROWS = 5_000
 # RIVAL_TREES trees, the comparison would cost more than it gains. Merged cells take too long from
 # MERGED_ROWS rows on.
 RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 10_000, 32, 50_000
-# Features are weighted below WEIGHED_ROWS rows, where each contributes noise that can be removed,
-# and up to WEIGHED_FEATURES features.
+# Features are weighted up to WEIGHED_FEATURES of them, below WEIGHED_ROWS rows, where each
+# contributes noise that can be removed, and in larger tables if levels are ordered by statistics.
 WEIGHED_ROWS, WEIGHED_FEATURES = 10_000, 200
 # Default limits for splitters other than LeafRank, as in TreeRank.
 SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
@@ -99,23 +100,28 @@ def plan_forest(
                 n_rows=n_rows,
                 verbose=int(forest.verbose),
                 focus=focus,
-                weighs_features=_weighs_features(forest, data, splitter, value, focus),
+                may_weigh_features=_may_weigh_features(forest, data, splitter, value, focus),
             )
         )
     return plans
 
 
-def _weighs_features(
+def weighs_features(plan: ForestPlan, binning: Binning) -> bool:
+    """Whether out-of-bag rows determine weights of the features."""
+    has_few = plan.n_rows < WEIGHED_ROWS
+    return plan.may_weigh_features and (has_few or bool(binning.by_statistic))
+
+
+def _may_weigh_features(
     forest: Any, data: TrainingSize, splitter: Any, value: str, focus: Focus | None
 ) -> bool:
-    """Whether out-of-bag rows determine weights of the features."""
+    """Whether the parameters and the number of features allow weights of the features."""
     return (
         isinstance(forest.shrinkage, str)
         and splitter is None
         and value == "path"
         and focus is None
         and len(data.classes) == 2
-        and data.table.n_rows < WEIGHED_ROWS
         and data.table.n_features <= WEIGHED_FEATURES
     )
 

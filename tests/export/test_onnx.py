@@ -7,9 +7,10 @@ import saved_models
 from exported_models import GRADES, MODELS, N_ROWS, ORDINAL, training
 from onnx_scores import run_onnx
 
-from treerank import LeafRank, RankingForest, TreeRank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 from treerank.export import to_onnx
 from treerank.export._onnx_ensemble import Expanded, _adds_exactly
+from treerank.export._walks import IN_SET, walks_of
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -53,6 +54,18 @@ def test_onnx_walks_where_there_are_more_ways_than_nodes(monkeypatch, models, ro
         assert "Loop" in operators(models[name])
         [scores] = run_onnx(models[name], rows)
         np.testing.assert_array_equal(scores, expected[name])
+
+
+def test_onnx_counts_equal_sets_of_levels_once(monkeypatch, rows):
+    boosted = BoostedTreeRank(50, max_depth=2).fit(*training())
+    walks = walks_of(boosted)
+    tested = walks.set_of[walks.kind == IN_SET]
+    n_distinct = len(np.unique(walks.members[tested], axis=0))
+    assert n_distinct < len(np.unique(tested))
+    monkeypatch.setattr("treerank.export._onnx_ensemble.MOST_SETS", n_distinct)
+    assert "Loop" not in operators(boosted)
+    [scores] = run_onnx(boosted, rows)
+    np.testing.assert_array_equal(scores, boosted.score_samples(rows))
 
 
 @pytest.mark.parametrize("exact", [True, False])

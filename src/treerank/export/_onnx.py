@@ -68,7 +68,7 @@ def to_onnx(model: FittedClassifier) -> Any:
     >>> session = onnxruntime.InferenceSession(graph.SerializeToString())  # doctest: +SKIP
     >>> [score] = session.run(["score"], {"X": X})  # doctest: +SKIP
     """
-    walks = walks_of(model)
+    walks = walks_of(model).with_distinct_sets()
     try:
         import onnx  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:

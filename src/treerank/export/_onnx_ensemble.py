@@ -14,7 +14,7 @@ from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 ML_OPSET = 5  # the first that has TreeEnsemble
 # Cells that are merged and split again are written once for each path to them, up to this many
 # nodes in total, or this many per slot of the model.
-MOST_NODES, MOST_COPIES = 200_000, 4
+MOST_NODES, MOST_COPIES = 1_000_000, 4
 # Runtimes read a tree by a recursive function.
 MOST_LEVELS = 400
 # Columns of zeros and ones that represent the category sets.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -62,6 +62,15 @@ class Walks:
     def used_features(self) -> Ints:
         """Features that the trees test."""
         return np.unique(self.feature[self.kind != END])
+
+    def with_distinct_sets(self) -> Walks:
+        """Return the same trees, with sets of the same codes stored once."""
+        in_set = self.kind == IN_SET
+        if not in_set.any():
+            return self
+        members, number = np.unique(self.members, axis=0, return_inverse=True)
+        set_of = np.where(in_set, number[np.where(in_set, self.set_of, 0)], -1)
+        return replace(self, members=members, set_of=set_of)
 
     @cached_property
     def depth(self) -> int:

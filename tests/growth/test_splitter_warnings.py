@@ -2,6 +2,7 @@
 
 import warnings
 
+import grumbling
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -40,14 +41,6 @@ IMPATIENT = LogisticRegression(max_iter=2)
 PIPELINE = make_pipeline(StandardScaler(), LinearSVC(max_iter=1, tol=1e-9))
 
 
-class Grumbling(LogisticRegression):
-    """A classifier with a warning of its own in every fit, in which only a number differs."""
-
-    def fit(self, X, y, sample_weight=None):
-        warnings.warn(f"{len(y)} rows", FutureWarning, stacklevel=1)
-        return super().fit(X, y, sample_weight)
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("kind", [a_tree, a_forest])
 def test_a_classifier_that_does_not_converge_is_one_warning_here(kind, n_jobs, unscaled):
@@ -75,10 +68,10 @@ def test_the_remedy_of_a_pipeline_is_more_iterations(splitter, unscaled):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("kind", [a_tree, a_forest])
 def test_other_warnings_come_once_from_where_they_were(kind, n_jobs, unscaled):
-    [warning] = said(kind(Grumbling(C=0.1, max_iter=1000), n_jobs=n_jobs), unscaled)
+    [warning] = said(kind(grumbling.Grumbling(C=0.1, max_iter=1000), n_jobs=n_jobs), unscaled)
     assert warning.category is FutureWarning
     assert str(warning.message).endswith(" rows")
-    assert warning.filename == __file__
+    assert warning.filename == grumbling.__file__
 
 
 def test_the_filters_of_the_user_decide(unscaled):

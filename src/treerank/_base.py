@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.label_order import by_class, by_rank, check_decision_function
-from treerank._input.parameters import check_n_jobs, invalid_parameter
+from treerank._input.parameters import check_n_jobs, invalid_parameter, threads_to_score
 from treerank._input.types import TableLike
 from treerank._input.validation import DeviceRowsTable, Table, validate_rows
 from treerank._input.weighted_sum import weighted_sum
@@ -110,7 +110,7 @@ class TreeEnsemble(RankingModel):
         """Return the rows in the form that the trees take, and the number of threads."""
         check_is_fitted(self, "_trees")
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
-        n_jobs = check_n_jobs(self.n_jobs)
+        n_jobs = threads_to_score(self.n_jobs, table.n_rows)
         return self._encode(table, n_jobs), n_jobs
 
     def _encode(self, table: Table, n_jobs: int) -> NDArray[Any]:
@@ -229,7 +229,7 @@ class TreeRanker(RankingModel):
         """
         check_is_fitted(self)
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
-        n_jobs = check_n_jobs(self.n_jobs)
+        n_jobs = threads_to_score(self.n_jobs, table.n_rows)
         cells = self.tree_.apply(self.tree_.encode(table, self._binning, n_jobs), n_jobs)
         return np.asarray(self._stratum[cells])
 

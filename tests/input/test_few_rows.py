@@ -8,6 +8,7 @@ import pytest
 from treerank import BoostedTreeRank, RankingForest, TreeRank
 from treerank._input import frames
 from treerank._input.frames import few_rows
+from treerank._input.parameters import threads_to_score
 
 N = 400
 rng = np.random.default_rng(0)
@@ -65,3 +66,8 @@ def test_a_bad_row_is_refused_as_a_bad_table_is(monkeypatch, change, message):
     monkeypatch.setattr(frames, "FEW_ROWS", 0)
     with pytest.raises(ValueError, match=message.replace("text values", "(text|String) values")):
         model.score_samples(row)
+
+
+def test_few_rows_are_scored_by_one_thread_and_many_by_all() -> None:
+    assert [threads_to_score(8, n_rows) for n_rows in (1, 31, 64, 10_000)] == [1, 1, 3, 8]
+    assert threads_to_score(None, 10_000) == 1

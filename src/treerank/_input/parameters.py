@@ -14,6 +14,8 @@ import numpy as np
 LARGEST_INTEGER = 2**31 - 1
 # More threads than this would only wait for each other.
 MAX_THREADS = 256
+# Fewer rows than this do not get a thread of their own to be scored.
+ROWS_PER_THREAD = 32
 
 
 def invalid_parameter(name: str, value: object, expected: str) -> ValueError:
@@ -106,3 +108,8 @@ def check_n_jobs(n_jobs: Any) -> int:
         )
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(int(n_jobs), MAX_THREADS) if n_jobs > 0 else max(1, (cores or 1) + 1 + int(n_jobs))
+
+
+def threads_to_score(n_jobs: Any, n_rows: int) -> int:
+    """Return the number of threads to score rows; few rows are scored before a thread starts."""
+    return min(check_n_jobs(n_jobs), 1 + n_rows // ROWS_PER_THREAD)

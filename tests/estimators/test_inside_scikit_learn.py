@@ -33,3 +33,4 @@ def test_a_splitter_takes_no_parameter_of_its_owner(make: Any, parameter: dict[s
     x, y = make_classification(60, 4, random_state=0)
     with pytest.raises(ValueError, match=f"set {name} on {make.__name__} instead"):
         make(LeafRank(**parameter)).fit(x, y)
+

@@ -135,7 +135,8 @@ def check_splitter(splitter: Any, model: Any, owner: str) -> LeafRank:
         given = getattr(splitter, name)
         is_default = isinstance(given, str) and given in ("auto", "from_dtype", "learned")
         if given is not None and not is_default:
-            raise ValueError(
-                f"Got splitter=LeafRank({name}={given!r}); set {name} on {owner} instead."
-            )
+            expected = f"set {name} on {owner} instead"
+            if not hasattr(model, name):
+                expected = f"expected the default, as {owner} has no {name}"
+            raise ValueError(f"Got splitter=LeafRank({name}={given!r}); {expected}.")
     return splitter

@@ -59,12 +59,14 @@ class RankingModel(ClassifierMixin, BaseEstimator, ABC):
 
     @available_if(check_decision_function)  # type: ignore[untyped-decorator]
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
-        """Return the ranking score of each row, as `score_samples` does.
+        """Return what scikit-learn takes for scores: of two classes, those of `score_samples`.
 
-        Only with two classes, the second of which, in the order of their values, is ranked on top:
-        scikit-learn takes positive scores to mean ``classes_[1]``.
+        The method does not exist if ``classes_[0]`` of two classes is ranked on top, since
+        scikit-learn takes positive scores to mean ``classes_[1]``. With more classes, it expects a
+        column for each of them: these are the probabilities.
         """
-        return self.score_samples(X)
+        check_is_fitted(self)
+        return self.score_samples(X) if len(self.label_order_) == 2 else self.predict_proba(X)
 
     def predict(self, X: TableLike) -> NDArray[Any]:
         """Return the most probable class of each row.

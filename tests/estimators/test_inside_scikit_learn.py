@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import BaggingClassifier
+from sklearn.isotonic import IsotonicRegression
+from sklearn.model_selection import cross_val_predict
 
-from treerank import LeafRank, RankingForest, TreeRank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,22 @@ def test_a_splitter_takes_no_parameter_of_its_owner(make: Any, parameter: dict[s
     with pytest.raises(ValueError, match=f"set {name} on {make.__name__} instead"):
         make(LeafRank(**parameter)).fit(x, y)
 
+
+def test_a_forest_refuses_a_splitter_with_missing_which_forests_do_not_have() -> None:
+    x, y = make_classification(60, 4, random_state=0)
+    with pytest.raises(ValueError, match="expected the default, as RankingForest has no missing"):
+        RankingForest(LeafRank(missing="cell_mean")).fit(x, y)
+
+
+@pytest.mark.parametrize(
+    "model", [TreeRank(LeafRank()), BoostedTreeRank(5)], ids=["tree", "boosting"]
+)
+def test_probabilities_calibrated_by_cross_validation_are_of_the_calibrated_scores(
+    model: Any,
+) -> None:
+    x, y = make_classification(300, 4, random_state=0)
+    calibrated = CalibratedClassifierCV(model, method="isotonic", ensemble=False).fit(x, y)
+    scores = cross_val_predict(model, x, y, method="decision_function")
+    curve = IsotonicRegression(out_of_bounds="clip").fit(scores, y)
+    wanted = curve.predict(clone(model).fit(x, y).decision_function(x))
+    np.testing.assert_allclose(calibrated.predict_proba(x)[:, 1], wanted)

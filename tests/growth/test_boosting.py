@@ -118,7 +118,7 @@ def test_ordered_classes_are_ranked(loss):
     assert found > 0.85  # 1/6 by chance
     assert found == ordinal_vus_score(y[1000:], model.score_samples(X[1000:]))
     assert np.mean(model.predict(X[1000:]) == y[1000:]) > 0.75
-    assert not hasattr(model, "decision_function")
+    assert np.array_equal(model.decision_function(X), model.predict_proba(X))
 
 
 def test_label_order_turns_the_ranking_round():

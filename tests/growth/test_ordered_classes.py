@@ -30,7 +30,7 @@ def test_scores_classes_and_shares_agree():
     order = np.argsort(model.score_samples(x))
     assert ordinal_vus_score(y, model.score_samples(x)) == pytest.approx(model.score(x, labels[y]))
     assert (np.diff(model.apply(x)[order]) <= 0).all()
-    assert not hasattr(model, "decision_function")
+    assert np.array_equal(model.decision_function(x), shares)
     assert model.feature_importances_.argmax() == 0
     assert model.partition_.vus() == pytest.approx(model.score(x, labels[y]))
     assert model.partition_.surface().volume() == pytest.approx(model.partition_.vus())
@@ -166,7 +166,7 @@ def test_forests_rank_ordered_classes(aggregation):
     assert model.oob_vus_ == pytest.approx(model.score(x[400:], y[400:]), abs=0.1)
     assert model.oob_vus_interval_.lower < model.oob_vus_ < model.oob_vus_interval_.upper
     assert not hasattr(model, "oob_auc_")
-    assert not hasattr(model, "decision_function")
+    assert np.array_equal(model.decision_function(x), shares)
     assert model.feature_importances_.argmax() == 0
 
 

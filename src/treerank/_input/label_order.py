@@ -67,19 +67,18 @@ def by_rank(shares: Floats, model: FittedClassifier) -> Floats:
 
 
 def check_decision_function(model: Any) -> bool:
-    """Raise if `decision_function` would not have scikit-learn's meaning.
+    """Raise if a positive score would not mean the second of two sorted classes.
 
-    scikit-learn takes one score per row to be that of the second of two sorted classes; with more
-    classes, it expects a score of each. Before `fit`, the classes are not known.
+    That is what scikit-learn takes it to mean. It looks at models before `fit`, too, so their
+    parameter counts as long as there is no fitted attribute.
     """
-    n_classes = len(getattr(model, "classes_", ()))
-    if n_classes != 2:
-        raise AttributeError(
-            f"decision_function needs a fit to two classes, got {n_classes or 'none'}; "
-            "score_samples ranks any number of them."
-        )
-    worst, best = label_order_of(model).tolist()
-    if model.classes_.tolist() != [worst, best]:
+    order = getattr(model, "label_order_", getattr(model, "label_order", None))
+    try:
+        worst, best = [] if order is None else np.asarray(order, dtype=object).tolist()
+        is_turned = bool(worst > best)
+    except (TypeError, ValueError):  # not two classes, or no order: `fit` will say so
+        return True
+    if is_turned:
         raise AttributeError(
             f"decision_function would be positive for {worst!r}, the second of the sorted classes, "
             f"and this model ranks {best!r} on top; use score_samples."

@@ -15,7 +15,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from treerank._input.frames import check_numeric
-from treerank._input.label_order import check_decision_function
 from treerank._input.labels import SEVERAL_TYPES
 from treerank._input.readable import open_readable
 from treerank._input.validation import all_or_nothing
@@ -44,6 +43,20 @@ def fit_scaler(rows: TrainingRows) -> StandardScaler:
     scaler = StandardScaler().fit(rows.X, sample_weight=rows.weight)
     scaler.var_ = np.maximum(scaler.var_, 0.0)
     return scaler
+
+
+def _check_two_classes(model: Any) -> bool:
+    """Raise unless a model is fitted to two classes, since scikit-learn expects one score of each.
+
+    Before `fit`, the number of classes is not known.
+    """
+    n_classes = len(getattr(model, "classes_", ()))
+    if n_classes != 2:
+        raise AttributeError(
+            f"decision_function needs a fit to two classes, got {n_classes or 'none'}; "
+            "score_samples ranks any number of them."
+        )
+    return True
 
 
 class RankingClassifier(ClassifierMixin, BaseEstimator):
@@ -96,7 +109,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self._raw_scores(self._validate_numbers(X, reset=False)) - self.offset_
 
-    @available_if(check_decision_function)  # type: ignore[untyped-decorator]
+    @available_if(_check_two_classes)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the ranking score of each row; positive means the second class.
 

@@ -166,8 +166,10 @@ class OnCluster:
 
     @available_if(check_decision_function)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
-        """Ranking score of each row, as for the local estimator."""
-        return self.score_samples(X)
+        """Ranking score, or with more than two classes probabilities, as of the local estimator."""
+        check_is_fitted(self)
+        has_two = len(self.label_order_) == 2  # type: ignore[attr-defined]
+        return self.score_samples(X) if has_two else self.predict_proba(X)
 
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of each row; lazy for a Dask collection."""

@@ -16,7 +16,7 @@ from treerank.metrics import wilson_interval
 from treerank.scoring import Grades, Points, Scorecard, validate
 
 CUT_IDS = {
-    "cut-tp": weight, "cut-fp": weight, "cut-fn": weight, "cut-tn": weight, "cut-score": number,
+    "cut-tp": weight, "cut-fp": weight, "cut-fn": weight, "cut-tn": weight,
     "cut-tpr": percent, "cut-fpr": percent, "cut-precision": percent, "cut-missed": percent,
     "cut-flagged": percent, "cut-approved": percent,
 }  # fmt: skip
@@ -49,12 +49,14 @@ def slide(page, name, value):
 
 
 def shown_cut(page):
-    return {name: page.locator(f"#{name}").inner_text() for name in CUT_IDS}
+    return {name: page.locator(f"#{name}").inner_text() for name in ["cut-said", *CUT_IDS]}
 
 
 def said_cut(cuts, i):
     numbers = cuts.numbers(i)
-    return {name: say(numbers[name.removeprefix("cut-")]) for name, say in CUT_IDS.items()}
+    rule = f"flag rows with a score of at least {number(numbers['score'])}" if i else "flag no row"
+    found = {name: say(numbers[name.removeprefix("cut-")]) for name, say in CUT_IDS.items()}
+    return {"cut-said": rule} | found
 
 
 def view_of(model, data):
@@ -127,7 +129,8 @@ def test_pruning_redraws_strata_curve_and_tree(visit, data, tree):
     for i in (0, len(view.steps) // 2, len(view.steps) - 1, view.chosen):
         slide(page, "pruning", i)
         step = view.steps[i]
-        assert page.locator("#n-strata").inner_text() == str(len(step.leaves))
+        n = len(step.leaves)
+        assert page.locator("#n-strata").inner_text() == f"{n} {'stratum' if n == 1 else 'strata'}"
         assert page.locator("#step-judged").inner_text() == area(step.judged)
         assert page.locator("#step-training").inner_text() == area(step.training)
         assert page.locator("#step-cv").inner_text() == area(step.cross_validated)
@@ -190,6 +193,21 @@ def test_one_click_goes_back_to_the_model(visit, data, tree):
     page.locator("#pruning-back").click()
     assert page.locator("#strata-rows").inner_text() == before
     assert page.locator("#step-said").inner_text() == "This is the model."
+
+
+def test_pruning_keeps_the_cut_off_that_was_set(visit, data, tree):
+    page = visit("tree")
+    model = view_of(tree, data).chosen
+    before = shown_cut(page)
+    for way in (len(view_of(tree, data).steps) - 1, 0):
+        slide(page, "pruning", way)
+        slide(page, "pruning", model)
+        assert shown_cut(page) == before
+    slide(page, "cutoff", 1)
+    before = shown_cut(page)
+    slide(page, "pruning", len(view_of(tree, data).steps) - 1)
+    page.locator("#pruning-back").click()
+    assert shown_cut(page) == before
 
 
 def test_a_split_that_is_opened_is_marked_on_the_curve(visit, data, tree):

@@ -43,17 +43,31 @@
     return sums.map((s) => s.map((v, k) => v / total[k]));
   };
 
-  // The cut-off.
+  // The cut-off. Pruning leaves fewer of them or more, and goes to the one nearest to what was set by hand.
   let cuts = data.cuts;
+  let wanted = cuts && rateOf(Number(at("cutoff").value));
 
-  function cut(i) {
+  function rateOf(i) {
+    const n = cuts.score.length - 1;
+    return [cuts.negative[i] / cuts.negative[n], cuts.positive[i] / cuts.positive[n]];
+  }
+
+  function nearest([fpr, tpr]) {
+    const away = cuts.score
+      .map((_, i) => rateOf(i))
+      .map(([a, b]) => (a - fpr) ** 2 + (b - tpr) ** 2);
+    return away.indexOf(Math.min(...away));
+  }
+
+  function drawCut(i) {
     const n = cuts.score.length - 1;
     const [negatives, positives] = [cuts.negative[n], cuts.positive[n]];
     const [fp, tp] = [cuts.negative[i], cuts.positive[i]];
     const [flagged, total] = [fp + tp, negatives + positives];
     const score = digits(cuts.score[i], 4);
-    say("cut-score", score);
-    at("cutoff").setAttribute("aria-valuetext", i ? `score ${score}` : "nobody flagged");
+    say("cut-said", i ? `flag rows with a score of at least ${score}` : "flag no row");
+    at("cutoff").value = i;
+    at("cutoff").setAttribute("aria-valuetext", i ? `score ${score}` : "no row flagged");
     say("cut-tp", mass(tp));
     say("cut-fp", mass(fp));
     say("cut-fn", mass(positives - tp));
@@ -64,36 +78,29 @@
     say("cut-missed", percent(flagged < total ? (positives - tp) / (total - flagged) : null));
     say("cut-flagged", percent(flagged / total));
     say("cut-approved", percent(1 - flagged / total));
-    place("roc-cut", [fp / negatives, tp / positives]);
+    place("roc-cut", rateOf(i));
   }
 
-  function nearestCut(event) {
+  function rateUnder(event) {
     const svg = at("curve");
     const point = new DOMPoint(event.clientX, event.clientY);
     const { x: px, y: py } = point.matrixTransform(svg.getScreenCTM().inverse());
-    const [fpr, tpr] = [(px - box.x) / box.w, 1 - (py - box.y) / box.h];
-    const n = cuts.score.length - 1;
-    const away = cuts.score.map(
-      (_, i) =>
-        (cuts.negative[i] / cuts.negative[n] - fpr) ** 2 +
-        (cuts.positive[i] / cuts.positive[n] - tpr) ** 2,
-    );
-    return away.indexOf(Math.min(...away));
+    return [(px - box.x) / box.w, 1 - (py - box.y) / box.h];
   }
 
   function setCut(i) {
-    at("cutoff").value = i;
-    cut(i);
+    wanted = rateOf(i);
+    drawCut(i);
   }
 
   if (cuts) {
-    at("cutoff").addEventListener("input", (event) => cut(Number(event.target.value)));
+    at("cutoff").addEventListener("input", (event) => setCut(Number(event.target.value)));
     at("curve").addEventListener("pointerdown", (event) => {
       at("curve").setPointerCapture(event.pointerId);
-      setCut(nearestCut(event));
+      setCut(nearest(rateUnder(event)));
     });
     at("curve").addEventListener("pointermove", (event) => {
-      if (at("curve").hasPointerCapture(event.pointerId)) setCut(nearestCut(event));
+      if (at("curve").hasPointerCapture(event.pointerId)) setCut(nearest(rateUnder(event)));
     });
   }
 
@@ -115,16 +122,13 @@
     at("roc-kept").style.visibility = isModel ? "hidden" : "visible";
     show(at("band-key"), isModel);
     show(at("kept-key"), !isModel);
-    const before = cuts.negative[Number(at("cutoff").value)];
     cuts = {
       score: judged.score,
       negative: judged.sums.map((s) => s[0]),
       positive: judged.sums.map((s) => s[1]),
     };
-    // Stay near the false alarms that were accepted before.
-    const away = cuts.negative.map((v) => Math.abs(v - before));
     at("cutoff").max = cuts.score.length - 1;
-    setCut(away.indexOf(Math.min(...away)));
+    drawCut(nearest(wanted));
   }
 
   const rowOf = new Map();
@@ -165,20 +169,21 @@
     });
   }
 
+  const strata = (n) => (n === 1 ? "1 stratum" : `${n} strata`);
+
   function prune(i) {
     const step = tree.steps[i];
     const isModel = i === tree.chosen;
-    const n = step.leaves.length;
-    say("n-strata", n);
-    at("pruning").setAttribute("aria-valuetext", n === 1 ? "1 stratum" : `${n} strata`);
+    say("n-strata", strata(step.leaves.length));
+    at("pruning").setAttribute("aria-valuetext", strata(step.leaves.length));
     say("step-judged", step.judged.toFixed(4));
     say("step-training", step.training.toFixed(4));
     if (step.cv !== null) {
       say("step-cv", step.cv.toFixed(4));
       say("step-error", step.error.toFixed(4));
     }
-    const model = tree.steps[tree.chosen].leaves.length;
-    say("step-said", isModel ? "This is the model." : `The model has ${model} strata.`);
+    const model = strata(tree.steps[tree.chosen].leaves.length);
+    say("step-said", isModel ? "This is the model." : `The model has ${model}.`);
     show(at("pruning-back"), !isModel);
     drawCurve(step, isModel);
     drawStrata(step);

@@ -22,7 +22,7 @@ SUMMARIES = {
     "compare": "Compare a tree, a smaller tree, a forest and boosting on the same folds.",
     "rules": "Print the strata of a tree and their rules in words.",
     "export": "Write a model as SQL, as an ONNX graph or as text.",
-    "demo": "Train on a real table; print AUC, strata and rules; draw pictures.",
+    "demo": "Train on a real table; print AUC, strata and rules; draw pictures, write a report.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 

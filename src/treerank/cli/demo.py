@@ -10,9 +10,9 @@ from treerank.cli._errors import one_line_errors
 
 
 def demo(
-    folder: Annotated[str, typer.Argument(help="Folder for pictures and scores.")] = "demo",
+    folder: Annotated[str, typer.Argument(help="Folder for pictures, report and scores.")] = "demo",
 ) -> None:
-    """Train on a real table; print AUC, strata and rules; draw pictures."""
+    """Train on a real table; print AUC, strata and rules; draw pictures, write a report."""
     from treerank._demo import main as run_demo  # noqa: PLC0415
 
     with one_line_errors():

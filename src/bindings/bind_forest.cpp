@@ -236,9 +236,9 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
                               const Matrix<Code>& codes, const nb::dict& sampling,
                               const Vector<std::uint32_t>& rows, const std::vector<float>& lambdas,
                               std::size_t n_jobs, const nb::object& progress, std::size_t n_all,
-                              std::size_t first) {
+                              std::size_t first, std::size_t first_tree) {
     const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
-    const DrawnFrom parsed{sampling_of(sampling), n_all, first};
+    const DrawnFrom parsed{sampling_of(sampling), n_all, first, first_tree};
     const auto chosen = asked_rows(rows, parsed, codes.shape(1));
     if (lambdas.empty() || lambdas.size() > kMaxLambdas)
         throw nb::value_error("score_out_of_bag: no lambda, or too many");
@@ -258,9 +258,10 @@ nb::tuple py_score_out_of_bag_by_feature(const Vector<std::int64_t>& starts, con
                                          const Vector<std::int32_t>& set_of, const Records& sets,
                                          const Matrix<Code>& codes, const nb::dict& sampling,
                                          const Vector<std::uint32_t>& rows, float lambda,
-                                         std::size_t n_jobs, std::size_t n_all, std::size_t first) {
+                                         std::size_t n_jobs, std::size_t n_all, std::size_t first,
+                                         std::size_t first_tree) {
     const ForestView view = unchecked_view(starts, slots, &step, &weight, set_of, sets, nullptr);
-    const DrawnFrom parsed{sampling_of(sampling), n_all, first};
+    const DrawnFrom parsed{sampling_of(sampling), n_all, first, first_tree};
     const auto chosen = asked_rows(rows, parsed, codes.shape(1));
     std::vector<double> sums(chosen.size() * codes.shape(0));
     std::vector<std::int32_t> n_trees(chosen.size());
@@ -298,7 +299,7 @@ void bind_forest_for(nb::module_& m) {
           nb::arg("set_of").noconvert(), nb::arg("category_sets").noconvert(),
           nb::arg("codes").noconvert(), nb::arg("sampling"), nb::arg("rows").noconvert(),
           nb::arg("lambdas"), nb::arg("n_jobs"), nb::arg("progress").none(), nb::arg("n_all"),
-          nb::arg("first"),
+          nb::arg("first"), nb::arg("first_tree"),
           "Returns the sums over the trees that did not draw a row (rows x lambdas, flat), and the "
           "number of those trees.");
     m.def("score_out_of_bag_by_feature", &py_score_out_of_bag_by_feature<Code>,
@@ -306,7 +307,7 @@ void bind_forest_for(nb::module_& m) {
           nb::arg("weight").noconvert(), nb::arg("set_of").noconvert(),
           nb::arg("category_sets").noconvert(), nb::arg("codes").noconvert(), nb::arg("sampling"),
           nb::arg("rows").noconvert(), nb::arg("shrinkage"), nb::arg("n_jobs"), nb::arg("n_all"),
-          nb::arg("first"),
+          nb::arg("first"), nb::arg("first_tree"),
           "The same for one amount of shrinkage, divided by the feature of each step (rows x "
           "features).");
 }

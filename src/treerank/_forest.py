@@ -24,7 +24,7 @@ from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import Table, TrainingData
 from treerank._io.coded_fit import CodedFit
-from treerank._plans.forest import plan_forest, weighs_features
+from treerank._plans.forest import plan_codings, plan_forest, weighs_features
 from treerank._plans.presets import preset_settings
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
@@ -292,16 +292,18 @@ class RankingForest(CodedFit, TreeEnsemble):
     def _plan_fit(self, data: TrainingData) -> Trees | None:
         return warm_trees(self, data)
 
+    def _n_codings(self, class_rows: NDArray[np.int64]) -> int:
+        return plan_codings(self, class_rows)
+
     def _fit_coded(self, data: TrainingData, coded: Coded, before: Trees | None) -> None:
         """Fit to encoded rows; `before` are the trees to continue from."""
         if before is not None and not coded.binning.equals(self._binning):
             raise other_data_error()
-        self._binning = coded.binning
+        self._binning, self._encoding = coded.binning, None
         n_jobs = check_n_jobs(self.n_jobs)
         monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
         plans = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
         rows: NDArray[Any] = coded.codes
-        self._encoding = None
         if plans[0].splitter is not None:
             self._encoding, rows = fit_encoding(data.table, self._binning, data.weights)
         local = LocalForestRows(

@@ -20,6 +20,7 @@ from treerank._binning.category_statistics import (
     coding_rows,
     level_counts,
     n_code_rows,
+    n_folds_for,
     order_levels,
 )
 from treerank._binning.category_statistics import _shrunk_means as shrunk_means
@@ -60,7 +61,7 @@ def test_statistics_are_those_of_the_slow_twin(data):
     labels = labels.astype(np.uint8)
     fold = rng.integers(0, N_FOLDS, n)
     units = rng.integers(1, 5, n)
-    counts = level_counts(level, n_levels, fold, labels, units, n_classes)
+    counts = level_counts(level, n_levels, fold, labels, units, n_classes, N_FOLDS)
     everything = oracles.level_statistic(level, fold, labels, units.astype(float), None)
     of_levels = shrunk_means(counts.sum(axis=1).astype(float))
     for k in range(1, n_levels + 1):
@@ -80,7 +81,7 @@ def test_a_row_s_own_label_never_reaches_its_code():
     labels = rng.integers(0, 2, 400).astype(np.uint8)
 
     def code_of(labels):
-        counts = level_counts(level, 29, fold, labels, None, 2)
+        counts = level_counts(level, 29, fold, labels, None, 2, N_FOLDS)
         rest = [shrunk_means((counts.sum(axis=1) - counts[:, f]).astype(float)) for f in range(5)]
         return np.column_stack(rest)[level, fold]
 
@@ -99,7 +100,7 @@ def test_levels_that_other_folds_do_not_know_are_missing_and_every_code_has_a_le
     fold = rng.integers(0, N_FOLDS, 800)
     labels = rng.integers(0, 2, 800).astype(np.uint8)
     known = [f"level {k}" for k in range(1, 400)]
-    order = order_levels(known, level_counts(level, 399, fold, labels, None, 2), 1.0, 64)
+    order = order_levels(known, level_counts(level, 399, fold, labels, None, 2, N_FOLDS), 1.0, 64)
     assert len(order.levels) <= 64
     flat = [one for entry in order.levels for one in (entry if type(entry) is not str else [entry])]
     assert sorted(flat) == sorted(f"level {k}" for k in np.unique(level))
@@ -126,14 +127,15 @@ def test_codings_differ_in_their_folds_alone():
     X["agent"] = np.random.default_rng(1).permutation(X["shop"].to_numpy())
     codes = codes_of(X, y, 3)
     assert len(codes) == n_code_rows(3, [0, 2], 3) == 7
-    np.testing.assert_array_equal(codes[:3], codes_of(X, y, 1))
+    np.testing.assert_array_equal(codes[:5], codes_of(X, y, 2))
+    np.testing.assert_array_equal(codes[1], codes_of(X, y, 1)[1])
     for name, j, first in (("shop", 0, 3), ("agent", 2, 4)):
         codings = [codes[coding_rows(3, [0, 2], number)[j]] for number in range(3)]
         np.testing.assert_array_equal(codings, codes[[j, first, first + 2]])
         for number, coding in enumerate(codings):
             # One code for each fold that a level occurs in, and none for missing values.
             by_level = pd.Series(coding).groupby(X[name].to_numpy()).nunique()
-            assert 1 < by_level.max() <= N_FOLDS
+            assert 1 < by_level.max() <= n_folds_for(3) < N_FOLDS
             assert not coding[X[name].isna()].any()
             assert not any(np.array_equal(coding, other) for other in codings[:number])
 
@@ -222,8 +224,8 @@ def test_files_give_the_model_of_memory(tmp_path):
     frame = X.assign(y=y)
     frame[:400].to_parquet(tmp_path / "a.parquet", row_group_size=70)
     frame[400:].to_parquet(tmp_path / "b.parquet")
-    forest, bags = RankingForest(n_estimators=6), BoostedTreeRank(6, n_bags=3)
-    for model in (TreeRank(), forest, bags, forest):  # bags need more codes than are kept
+    forest, bags = RankingForest(n_estimators=18), BoostedTreeRank(6, n_bags=4)
+    for model in (TreeRank(), forest, bags, forest):  # each needs other codes than are kept
         model.set_params(categories="statistics")
         in_memory = model.fit(X, y).score_samples(X)
         for _ in range(2):  # the second time from codes that were kept

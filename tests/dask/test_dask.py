@@ -258,8 +258,8 @@ def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind, categories
         local = TreeRank(**names).fit(whole, y, sample_weight=weight)
         assert_same_tree(local, model)
     else:
-        model = DaskRankingForest(client=threads, n_estimators=2, **names).fit(*lazy)
-        local = RankingForest(n_estimators=2, **names).fit(whole, y, sample_weight=weight)
+        model = DaskRankingForest(client=threads, n_estimators=9, **names).fit(*lazy)
+        local = RankingForest(n_estimators=9, **names).fit(whole, y, sample_weight=weight)
         assert_same_forest(local, model)
     assert local.feature_importances_[whole.columns.get_loc("town")] > 0
 

@@ -39,10 +39,10 @@ def test_out_of_bag_sums_of_few_rows_are_those_of_all(depth):
     trees, sampling = model._before_shrinkage, model._plan.sampling
     shrinkages = [0.0, 2.0, 50.0]
     numbers = np.arange(len(y), dtype=np.uint32)
-    means, _ = trees.out_of_bag(codes, sampling, numbers, shrinkages, 2)
+    sums, _ = trees.out_of_bag(codes, sampling, numbers, shrinkages, 2)
     for row in (0, 17, 2_999):
         alone, _ = trees.out_of_bag(codes, sampling, numbers[row : row + 1], shrinkages, 1)
-        np.testing.assert_array_equal(alone[0], means[row])
+        np.testing.assert_array_equal(alone[0], sums[row])
 
 
 @pytest.mark.parametrize("weighted", [False, True])

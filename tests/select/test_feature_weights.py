@@ -31,8 +31,8 @@ def test_parts_of_an_out_of_bag_score_add_up_and_can_be_weighed(splitter, catego
     codes, _ = forest._codes(x)
     rows = np.arange(0, 300, 3, dtype=np.uint32)
     weights = np.array([0.5, 2.0, 0.0, 1.0])
-    parts = trees.out_of_bag_by_feature(codes, sampling, rows, 20.0, 1)
-    again = trees.out_of_bag_by_feature(codes, sampling, rows, 20.0, 3)
+    parts, _ = trees.out_of_bag_by_feature(codes, sampling, rows, 20.0, 1)
+    again, _ = trees.out_of_bag_by_feature(codes, sampling, rows, 20.0, 3)
     np.testing.assert_array_equal(parts, again)
     for own, factor in ((trees, np.ones(4)), (weigh_features(trees, weights), weights)):
         whole, _ = own.out_of_bag(codes, sampling, rows, [20.0], 1)

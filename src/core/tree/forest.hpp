@@ -100,11 +100,12 @@ void apply_each(const ForestView& forest, const CodeMatrix<Code>& codes, ThreadP
 inline constexpr std::size_t kMaxLambdas = 12;  // a whole number of vectors
 
 // The codes are those of rows [first, first + codes.rows) out of all `n_all` rows that were drawn
-// from.
+// from, and the first of the trees is number `first_tree` of its forest.
 struct DrawnFrom {
     Sampling sampling;
     std::size_t n_all = 0;
     std::size_t first = 0;
+    std::size_t first_tree = 0;
 };
 
 // Computes for each of `rows` the sum over the trees that did not draw it, one per lambda, and the

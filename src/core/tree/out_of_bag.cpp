@@ -163,7 +163,8 @@ class DrawnRows {
         : words_((asked.size() + 63) / 64), bits_(words_ * n_trees) {
         pool.run(n_trees, [&](std::size_t t) {
             pool.check();
-            const auto counts = draw_counts(from.sampling, t, from.n_all, from.first, n_rows);
+            const auto counts =
+                draw_counts(from.sampling, from.first_tree + t, from.n_all, from.first, n_rows);
             for (std::size_t i = 0; i < asked.size(); ++i)
                 if (counts[asked[i]] > 0) bits_[t * words_ + i / 64] |= std::uint64_t{1} << i % 64;
         });

@@ -7,9 +7,10 @@ folds only, so that it does not depend on the row's own label. A level that the 
 have is encoded as missing, like an unseen level when rows are scored; trees learn where to send
 those. After growth, tests of such categories are converted to sets of levels.
 
-Models that are averaged can each have a coding of their own, by other folds, so that the errors of
-the folds average out, too. The rows of the codes are then those of all features with the first
-coding, followed by the categories with the second coding, and so on.
+Models that are averaged (bags of boosting, trees of a forest) can each have a coding of their own,
+by other folds, so that the errors of the folds average out, too. The rows of the codes are then
+those of all features with the first coding, followed by the categories with the second coding, and
+so on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ from treerank._input.parameters import check_choice
 from treerank._input.validation import TrainingData
 from treerank._input.weighted_sum import weighted_sum
 
-N_FOLDS = 5
+# The more folds, the more rows a statistic is computed from, but the more it tells about the label
+# that it leaves out: it is low where that label is high. With several codings, the first matters
+# less.
+N_FOLDS, N_FOLDS_OF_SEVERAL = 5, 3
 FOLD_SEED = 0x6C6576656C73  # so that these folds differ from those of pruning
 ROWS_AT_ONCE = 1 << 16
 # Columns with more levels than this are ordered by statistics. Sets of levels can follow
@@ -57,12 +61,25 @@ def features_by_statistic(categories: Any, binning: Binning) -> list[int]:
     ]
 
 
+def n_folds_for(n_codings: int) -> int:
+    """Return the number of folds from which the statistics of each coding are computed."""
+    return N_FOLDS if n_codings == 1 else N_FOLDS_OF_SEVERAL
+
+
 def coding_rows(n_features: int, features: list[int], number: int) -> NDArray[np.intp]:
     """Return the rows of the codes that hold the features in one of the codings."""
     rows = np.arange(n_features)
     if number > 0:
         rows[features] = n_features + (number - 1) * len(features) + np.arange(len(features))
     return rows
+
+
+def with_coding(codes: Codes, binning: Binning, number: int) -> Codes:
+    """Return the codes of all features, with one of the codings of those by statistics."""
+    n_features = len(binning.levels)
+    if len(codes) == n_features:
+        return codes
+    return codes[coding_rows(n_features, sorted(binning.by_statistic), number)]
 
 
 def n_code_rows(n_features: int, features: Collection[int], n_codings: int) -> int:
@@ -111,14 +128,16 @@ def order_by_statistic(
     content = content_keys(codes[:n_features], numbers, data.labels)
     units, n_classes = data.weights.as_units, len(data.classes)
     known = [flat_levels(coded.binning.levels[j] or []) for j in features]
-    for coding in range(n_codings_in(codes, n_features, features)):
+    n_codings = n_codings_in(codes, n_features, features)
+    n_folds = n_folds_for(n_codings)
+    for coding in range(n_codings):
         seed = FOLD_SEED + coding
         hashes = _core.row_hashes(content, data.labels, seed, n_jobs)
-        fold = _core.assign_folds(hashes, data.labels, units, n_classes, N_FOLDS, seed, n_jobs)
+        fold = _core.assign_folds(hashes, data.labels, units, n_classes, n_folds, seed, n_jobs)
         orders = []
         rows = coding_rows(n_features, features, coding)[features]
         for row, number, levels in zip(rows, numbers, known, strict=True):
-            counts = level_counts(number, len(levels), fold, data.labels, units, n_classes)
+            counts = level_counts(number, len(levels), fold, data.labels, units, n_classes, n_folds)
             orders.append(order_levels(levels, counts, data.weights.scale, max_bins))
             codes[row] = orders[-1].code_of[number, fold]
     return replace(coded, binning=binning_by_statistic(coded.binning, features, orders))
@@ -166,11 +185,12 @@ def level_counts(
     labels: NDArray[np.uint8],
     units: NDArray[np.int64] | None,
     n_classes: int,
+    n_folds: int,
 ) -> NDArray[np.int64]:
     """Return the units of each class by level and fold; those of parts of the rows can be added."""
-    cell = (number.astype(np.int64) * N_FOLDS + fold) * n_classes + labels
-    counts = np.bincount(cell, weights=units, minlength=(n_levels + 1) * N_FOLDS * n_classes)
-    counts = counts.astype(np.int64).reshape(n_levels + 1, N_FOLDS, n_classes)
+    cell = (number.astype(np.int64) * n_folds + fold) * n_classes + labels
+    counts = np.bincount(cell, weights=units, minlength=(n_levels + 1) * n_folds * n_classes)
+    counts = counts.astype(np.int64).reshape(n_levels + 1, n_folds, n_classes)
     counts[0] = 0  # missing values are not a level
     return np.asarray(counts)
 
@@ -181,7 +201,7 @@ def order_levels(
     """Order the levels by their statistic, and choose thresholds between them."""
     by_level = counts.sum(axis=1)
     statistic = _shrunk_means(by_level / scale)
-    by_others = [_shrunk_means((by_level - counts[:, f]) / scale) for f in range(N_FOLDS)]
+    by_others = [_shrunk_means((by_level - counts[:, f]) / scale) for f in range(counts.shape[1])]
     every = np.arange(len(known), dtype=np.uint32)
     [cuts] = _core.find_thresholds(
         np.ascontiguousarray(statistic[1:, np.newaxis]), every, counts.sum(axis=(1, 2))[1:],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._binning.category_statistics import coding_rows
+from treerank._binning.category_statistics import with_coding
 from treerank._device.codes import MadeThere, on_host, take_rows
 from treerank._device.device import Device
 from treerank._growth.boosting_rounds import grow_rounds
@@ -123,11 +123,9 @@ class BoostingRows(NamedTuple):
 
     def with_coding(self, binning: Binning, number: int) -> BoostingRows:
         """Return the rows with one of the codings of categories, if there are several."""
-        n_features = len(binning.levels)
-        if len(self.made) == n_features:
+        if len(self.made) == len(binning.levels):
             return self
-        rows = coding_rows(n_features, sorted(binning.by_statistic), number)
-        return self._replace(made=self.codes[rows])
+        return self._replace(made=with_coding(self.codes, binning, number))
 
     def take(self, rows: NDArray[np.intp]) -> BoostingRows:
         """Return some of the rows."""

@@ -13,7 +13,7 @@ from treerank import _core
 from treerank._binning.binning import Binning, Codes
 from treerank._binning.encoding import Encoding
 from treerank._growth.device_rows import DeviceRows
-from treerank._growth.progress import progress_bar
+from treerank._growth.progress import Report
 from treerank._growth.splitter_forest import grow_splitter_forest
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.focus import Focus
@@ -58,6 +58,7 @@ def grow_forest(
     before: Trees | None,
     n_jobs: int,
     device_rows: DeviceRows | None = None,
+    report: Report | None = None,
 ) -> Trees:
     """Grow the trees of the plan that are not in `before`.
 
@@ -72,7 +73,9 @@ def grow_forest(
     if before is not None and first == len(plan.kind_of):
         return before
     if encoding is None:
-        [trees] = grow_in_core(rows, data, binning, monotonic, [plan], first, n_jobs, device_rows)
+        [trees] = grow_in_core(
+            rows, data, binning, monotonic, [plan], first, n_jobs, device_rows, report
+        )
         return before.joined(trees) if isinstance(before, ForestArrays) else trees
     grown = grow_splitter_forest(
         rows, data, encoding, splitter=plan.splitter, options=plan.kinds[0],
@@ -91,6 +94,7 @@ def grow_in_core(
     first: int,
     n_jobs: int,
     device_rows: DeviceRows | None,
+    report: Report | None,
 ) -> list[ForestArrays]:
     """Grow the trees of each plan from index `first` on, all in one go."""
     options = [
@@ -98,14 +102,13 @@ def grow_in_core(
     ]
     if device_rows is not None and all(device_rows.can_grow(one["kinds"]) for one in options):
         return [
-            _grow_on_device(device_rows, one, plan, first, n_jobs)
+            _grow_on_device(device_rows, one, plan, first, n_jobs, report)
             for one, plan in zip(options, plans, strict=True)
         ]
-    with progress_bar("growing", plans[0].verbose) as progress:
-        grown = _core.grow_forests(
-            codes, data.labels, data.weights.as_units, binning.n_codes, binning.grown_as_sets,
-            monotonic, options, n_jobs, progress, len(data.classes),
-        )  # fmt: skip
+    grown = _core.grow_forests(
+        codes, data.labels, data.weights.as_units, binning.n_codes, binning.grown_as_sets,
+        monotonic, options, n_jobs, report, len(data.classes),
+    )  # fmt: skip
     sizes = class_sizes(data)
     return [
         forest_with_sets(wrap_forest(arrays, plan, data.table.n_features, sizes), binning)
@@ -114,7 +117,12 @@ def grow_in_core(
 
 
 def _grow_on_device(
-    rows: DeviceRows, options: dict[str, Any], plan: ForestPlan, first: int, n_jobs: int
+    rows: DeviceRows,
+    options: dict[str, Any],
+    plan: ForestPlan,
+    first: int,
+    n_jobs: int,
+    report: Report | None,
 ) -> ForestArrays:
     """Grow the trees of the plan on a device, and pack them on the host."""
     n_features, sizes = rows.data.table.n_features, class_sizes(rows.data)
@@ -124,11 +132,10 @@ def _grow_on_device(
     def take(growths: list[_core.LevelGrowth]) -> None:
         packed.add(growths, options, n_features, n_jobs)
 
-    with progress_bar("growing", plan.verbose) as progress:
-        rows.grow(
-            [partial(_repeats, plan, t) for t in numbers],
-            [options["kinds"][plan.kind_of[t]] for t in numbers], numbers, n_jobs, take, progress,
-        )  # fmt: skip
+    rows.grow(
+        [partial(_repeats, plan, t) for t in numbers],
+        [options["kinds"][plan.kind_of[t]] for t in numbers], numbers, n_jobs, take, report,
+    )  # fmt: skip
     trees = wrap_forest(packed.arrays(n_jobs), plan, n_features, sizes)
     return forest_with_sets(trees, rows.binning)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -10,14 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Codes
+from treerank._binning.category_statistics import n_codings_in, with_coding
 from treerank._binning.encoding import Encoding
 from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._growth.device_rows import DeviceRows
 from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
+from treerank._growth.forest_codings import means_out_of_bag, tree_blocks
+from treerank._growth.progress import part_of, progress_bar
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._trees.packed_forest import ForestArrays, Sampling
+from treerank._trees.packed_forest import ForestArrays, Sampling, mean_of_seen
+from treerank._trees.splitter_forest import SplitterForest
 
 
 @dataclass(frozen=True)
@@ -112,37 +116,73 @@ class LocalForestRows:
 
     def grow(self, plan: ForestPlan, before: Trees | None) -> Trees:
         """Grow the trees of the plan that are not in `before`."""
-        return grow_forest(
-            self.rows, self.data, self.binning, self.encoding, self.monotonic, plan, before,
-            self.n_jobs, self._on_device,
-        )  # fmt: skip
+        first, n_trees = 0 if before is None else before.n_trees, len(plan.kind_of)
+        trees = before
+        with progress_bar("growing", 0 if self.encoding else plan.verbose) as report:
+            for block in tree_blocks(first, n_trees, self._n_codings):
+                rows = self._with_coding(block.coding)
+                so_far = replace(plan, kind_of=plan.kind_of[: block.last])
+                part = part_of(report, block.first - first, block.last - first, n_trees - first)
+                trees = grow_forest(
+                    rows.rows, self.data, self.binning, self.encoding, self.monotonic, so_far,
+                    trees, self.n_jobs, rows._on_device, part,
+                )  # fmt: skip
+        assert trees is not None
+        return trees
 
     def grow_each(self, plans: list[ForestPlan]) -> list[Trees]:
         """Grow the trees of each plan; the core grows all in one go to keep all threads busy."""
-        if self.encoding is not None:
+        if self.encoding is not None or self._n_codings > 1:
             return [self.grow(plan, None) for plan in plans]
-        return list(
-            grow_in_core(
-                self.rows, self.data, self.binning, self.monotonic, plans, 0, self.n_jobs,
-                self._on_device,
-            )
-        )  # fmt: skip
+        with progress_bar("growing", plans[0].verbose) as report:
+            return list(
+                grow_in_core(
+                    self.rows, self.data, self.binning, self.monotonic, plans, 0, self.n_jobs,
+                    self._on_device, report,
+                )
+            )  # fmt: skip
+
+    @property
+    def _n_codings(self) -> int:
+        if self.encoding is not None:
+            return 1
+        return n_codings_in(self.rows, len(self.binning.levels), self.binning.by_statistic)
+
+    def _with_coding(self, number: int) -> LocalForestRows:
+        """Return the rows with one of the codings of categories, if there are several."""
+        if self._n_codings == 1:
+            return self
+        codes = with_coding(self.rows, self.binning, number)
+        return replace(self, rows=codes, made=codes)
 
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Return the out-of-bag means of the rows with these indices."""
         numbers = rows.astype(np.uint32)
-        means, _ = trees.out_of_bag(self.rows, sampling, numbers, shrinkages, self.n_jobs)
-        return self._with_labels(means, rows)
+        if isinstance(trees, SplitterForest):
+            found = trees.out_of_bag(self.rows, sampling, numbers, shrinkages, self.n_jobs)
+            return self._with_labels(mean_of_seen(*found), rows)
+
+        def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
+            return some.out_of_bag(
+                codes, sampling, numbers, shrinkages, self.n_jobs, first_tree=first
+            )
+
+        return self._with_labels(means_out_of_bag(trees, self.rows, self.binning, ask), rows)
 
     def unseen_by_feature(
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
         """Return the out-of-bag means for one shrinkage, divided by feature: rows x features."""
         numbers = rows.astype(np.uint32)
-        parts = trees.out_of_bag_by_feature(self.rows, sampling, numbers, shrinkage, self.n_jobs)
-        return self._with_labels(parts, rows)
+
+        def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
+            return some.out_of_bag_by_feature(
+                codes, sampling, numbers, shrinkage, self.n_jobs, first_tree=first
+            )
+
+        return self._with_labels(means_out_of_bag(trees, self.rows, self.binning, ask), rows)
 
     def _with_labels(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> Unseen:
         units = self.data.weights.as_units

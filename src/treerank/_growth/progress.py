@@ -26,6 +26,13 @@ def progress_bar(what: str, verbose: int) -> Iterator[Report | None]:
         return
 
 
+def part_of(report: Report | None, done: int, then: int, total: int) -> Report | None:
+    """Return a function that reports the part of a task that leads from `done` to `then`."""
+    if report is None:
+        return None
+    return lambda share: report((done + share * (then - done)) / max(total, 1))
+
+
 @contextmanager
 def _rich_bar(what: str) -> Iterator[Report]:
     from rich.progress import Progress  # noqa: PLC0415

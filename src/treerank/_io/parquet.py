@@ -23,6 +23,8 @@ from treerank._binning.binning import Binning, Coded, encode_levels, fit_binning
 from treerank._binning.category_statistics import (
     features_by_statistic,
     n_code_rows,
+    n_codings_in,
+    n_folds_for,
     order_by_statistic,
 )
 from treerank._growth.progress import Report, progress_bar
@@ -111,9 +113,12 @@ class Reading:
 
     def _with_codings(self, data: TrainingData, coded: Coded) -> Coded | None:
         """Return cached codes with the codings that the estimator needs; None: some are absent."""
-        wanted = self.estimator._n_codings(data.class_rows)
-        n_rows = n_code_rows(len(self.names), coded.binning.by_statistic, wanted)
-        return replace(coded, made=coded.codes[:n_rows]) if len(coded.codes) >= n_rows else None
+        wanted, ordered = self.estimator._n_codings(data.class_rows), coded.binning.by_statistic
+        there = n_codings_in(coded.codes, len(self.names), ordered)
+        if ordered and (there < wanted or n_folds_for(there) != n_folds_for(wanted)):
+            return None
+        n_rows = n_code_rows(len(self.names), ordered, wanted)
+        return replace(coded, made=coded.codes[:n_rows])
 
     @property
     def wanted(self) -> set[int] | None:

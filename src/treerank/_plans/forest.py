@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from treerank._binning.binning import Binning
 from treerank._growth.forest import ForestPlan
+from treerank._growth.forest_codings import TREES_PER_CODING
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
 from treerank._growth.trees import TreeRankOptions
@@ -42,6 +43,8 @@ RANDOM_CUT_ROWS = 5_000
 # RIVAL_TREES trees, the comparison would cost more than it gains. Merged cells take too long from
 # MERGED_ROWS rows on.
 RIVAL_ROWS, RIVAL_TREES, MERGED_ROWS = 10_000, 32, 50_000
+# Below CODED_ROWS rows, categories by statistics have up to N_CODINGS codings, by other folds.
+N_CODINGS, CODED_ROWS = 25, 50_000
 # Features are weighted up to WEIGHED_FEATURES of them, below WEIGHED_ROWS rows, where each
 # contributes noise that can be removed, and in larger tables if levels are ordered by statistics.
 WEIGHED_ROWS, WEIGHED_FEATURES = 10_000, 200
@@ -104,6 +107,18 @@ def plan_forest(
             )
         )
     return plans
+
+
+def plan_codings(forest: Any, class_rows: NDArray[np.int64]) -> int:
+    """Return the number of codings of categories by statistics, which the trees share out.
+
+    There are at least two of them, so that the statistics do not depend on the number of trees.
+    """
+    n_trees = check_integer("n_estimators", forest.n_estimators, 1)
+    assert n_trees is not None
+    if forest.aggregation != "posterior" or class_rows.sum() >= CODED_ROWS:
+        return 1
+    return min(N_CODINGS, max(2, -(-n_trees // TREES_PER_CODING)))
 
 
 def weighs_features(plan: ForestPlan, binning: Binning) -> bool:

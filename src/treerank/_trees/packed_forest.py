@@ -157,24 +157,31 @@ class ForestArrays:
         rows: NDArray[np.uint32],
         shrinkages: list[float],
         n_jobs: int,
+        *,
+        first_tree: int = 0,
         block: tuple[int, int] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-        """Return means over the trees that did not draw a row, rows x shrinkages, and their number.
+        """Return sums over the trees that did not draw a row, rows x shrinkages, and their number.
 
-        Values are relative to the share at the root of each tree, which depends on its sample. If
-        the codes are those of a block, `block` is (number of all rows, index of its first row).
+        Values are relative to the share at the root of each tree, which depends on its sample.
+        `first_tree` is the number of the first of these trees in their forest. If the codes are
+        those of a block, `block` is (number of all rows, index of its first row).
         """
         if self.steps is not None:
-            plain = [self._at_shrinkage(shrinkage) for shrinkage in shrinkages]
-            columns = [one.out_of_bag(codes, sampling, rows, [0.0], n_jobs, block) for one in plain]
-            return np.hstack([means for means, _ in columns]), columns[0][1]
+            columns = [
+                self._at_shrinkage(shrinkage).out_of_bag(
+                    codes, sampling, rows, [0.0], n_jobs, first_tree=first_tree, block=block
+                )
+                for shrinkage in shrinkages
+            ]
+            return np.hstack([sums for sums, _ in columns]), columns[0][1]
+        n_all, first = block or (codes.shape[1], 0)
         sums, n_trees = _core.score_out_of_bag(
-            self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets,
-            codes, vars(sampling), rows, shrinkages, n_jobs, None, *(block or (codes.shape[1], 0)),
+            self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets, codes,
+            vars(sampling), rows, shrinkages, n_jobs, None, n_all, first,
+            first_tree,
         )  # fmt: skip
-        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
-            means = sums.reshape(len(rows), -1) / n_trees[:, np.newaxis]
-        return means, n_trees
+        return sums.reshape(len(rows), -1), n_trees
 
     def out_of_bag_by_feature(
         self,
@@ -183,15 +190,17 @@ class ForestArrays:
         rows: NDArray[np.uint32],
         shrinkage: float,
         n_jobs: int,
+        *,
+        first_tree: int = 0,
         block: tuple[int, int] | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
         """Return `out_of_bag` for one shrinkage, divided by the feature tested before each step."""
+        n_all, first = block or (codes.shape[1], 0)
         sums, n_trees = _core.score_out_of_bag_by_feature(
-            self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets,
-            codes, vars(sampling), rows, shrinkage, n_jobs, *(block or (codes.shape[1], 0)),
+            self.starts, self.slots, self.step, self.weight, self.set_of, self.category_sets, codes,
+            vars(sampling), rows, shrinkage, n_jobs, n_all, first, first_tree,
         )  # fmt: skip
-        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
-            return np.asarray(sums.reshape(len(rows), -1) / n_trees[:, np.newaxis])
+        return sums.reshape(len(rows), -1), n_trees
 
     def tree(self, number: int) -> ForestArrays:
         """Return a view of a single tree."""
@@ -232,6 +241,12 @@ class ForestArrays:
             steps=None if self.steps is None else np.dstack([self.steps, more.steps]),
             shrinkages=self.shrinkages,
         )
+
+
+def mean_of_seen(sums: NDArray[np.float64], n_trees: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return means from sums over trees; NaN for rows that every tree has drawn."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / n_trees[:, np.newaxis])
 
 
 def _join_shares(a: Any, b: Any) -> Any:

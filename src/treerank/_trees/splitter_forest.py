@@ -104,7 +104,7 @@ class SplitterForest:
         shrinkages: list[float],
         n_jobs: int,
     ) -> tuple[Floats, NDArray[np.int32]]:
-        """Return means over the trees that did not draw a row, rows x shrinkages, and their number.
+        """Return sums over the trees that did not draw a row, rows x shrinkages, and their number.
 
         Values are relative to the share at the root of each tree, which depends on its sample.
         """
@@ -124,8 +124,7 @@ class SplitterForest:
             )
             sums[places] += (values - values[0])[cells]
             n_trees[places] += 1
-        with np.errstate(invalid="ignore"):  # rows that every tree has drawn: NaN
-            return sums / n_trees[:, np.newaxis], n_trees
+        return sums, n_trees
 
     def tree(self, number: int) -> SplitterForest:
         """Return a view of a single tree."""

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from treerank._binning.binning import Binning, Codes, encode_levels
 from treerank._binning.category_statistics import (
     FOLD_SEED,
-    N_FOLDS,
     binning_by_statistic,
     content_keys,
     level_bytes,
     level_counts,
+    n_folds_for,
     order_levels,
 )
 from treerank._growth.shards import Shard
@@ -51,18 +51,19 @@ def order_on_cluster(
     """Order the levels of the given features by label; return the new shards and binning."""
     keyed = [cluster.submit(_keyed, shard, len(features)) for shard in shards]
     known = [flat_levels(binning.levels[j] or []) for j in features]
-    sizes = [len(levels) for levels in known]
+    sizes, n_folds = [len(levels) for levels in known], n_folds_for(n_codings)
     for coding in range(n_codings):
         placed, _ = place_in_order(cluster, keyed, FOLD_SEED + coding, n_classes)
         shards = [cluster.submit(_placed, *pair) for pair in zip(shards, placed, strict=True)]
-        counts = DaskShards(cluster, shards).added(_count_levels, sizes, n_classes)
+        counts = DaskShards(cluster, shards).added(_count_levels, sizes, n_classes, n_folds)
         orders = [
             order_levels(levels, count, scale, max_bins)
             for levels, count in zip(known, counts, strict=True)
         ]
         code_of = cluster.give([order.code_of for order in orders], len(shards))
         shards = [
-            cluster.submit(_code_levels, shard, features, code_of, coding) for shard in shards
+            cluster.submit(_code_levels, shard, features, code_of, coding, n_folds)
+            for shard in shards
         ]
     coded = [cluster.submit(_without_level_numbers, shard, len(features)) for shard in shards]
     return coded, binning_by_statistic(binning, features, orders)
@@ -85,25 +86,31 @@ def _level_numbers(shard: Shard, n_features: int) -> list[NDArray[np.int32]]:
     return [(parts[first : first + 4] << shifts).sum(axis=0) for first in range(0, len(parts), 4)]
 
 
-def _folds_of(shard: Shard) -> NDArray[np.int64]:
+def _folds_of(shard: Shard, n_folds: int) -> NDArray[np.int64]:
     assert shard.place is not None
-    return shard.place % N_FOLDS
+    return shard.place % n_folds
 
 
-def _count_levels(shard: Shard, sizes: list[int], n_classes: int) -> list[NDArray[np.int64]]:
-    units, fold = shard.weights.as_units, _folds_of(shard)
+def _count_levels(
+    shard: Shard, sizes: list[int], n_classes: int, n_folds: int
+) -> list[NDArray[np.int64]]:
+    units, fold = shard.weights.as_units, _folds_of(shard, n_folds)
     numbers = _level_numbers(shard, len(sizes))
     return [
-        level_counts(number, size, fold, shard.labels, units, n_classes)
+        level_counts(number, size, fold, shard.labels, units, n_classes, n_folds)
         for number, size in zip(numbers, sizes, strict=True)
     ]
 
 
 def _code_levels(
-    shard: Shard, features: list[int], code_of: list[NDArray[np.uint16]], coding: int
+    shard: Shard,
+    features: list[int],
+    code_of: list[NDArray[np.uint16]],
+    coding: int,
+    n_folds: int,
 ) -> Shard:
     """Return a shard with codes by the order of levels, which follow those of earlier codings."""
-    fold, n_codes = _folds_of(shard), len(shard.codes) - 4 * len(features)
+    fold, n_codes = _folds_of(shard, n_folds), len(shard.codes) - 4 * len(features)
     numbers = _level_numbers(shard, len(features))
     ordered = np.array(
         [of_level[number, fold] for number, of_level in zip(numbers, code_of, strict=True)],

@@ -46,6 +46,7 @@ class CodedShards:
     n_rows: int
     scale: float
     design_effect: float
+    n_codings: int = 1  # of categories by statistics
 
     @property
     def table(self) -> Table:
@@ -106,6 +107,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks, **more: Any) ->
     coding = cluster.give((binning, ordered, names, classes, sums), len(blocks))
     shards = _start(cluster, _code, numbered, coding)
     weights = quantise(None if sums is None else np.ones(1), sums)
+    n_codings = 1
     if ordered:
         n_codings = estimator._n_codings(class_rows, **more)
         shards, binning = order_on_cluster(
@@ -113,7 +115,7 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks, **more: Any) ->
         )
     return CodedShards(
         shards, first_rows, names, classes, class_rows, binning, sample, n_rows, weights.scale,
-        weights.design_effect,
+        weights.design_effect, n_codings,
     )  # fmt: skip
 
 

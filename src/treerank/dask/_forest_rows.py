@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn
 
@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
+from treerank._binning.binning import Binning, Codes
+from treerank._binning.category_statistics import with_coding
 from treerank._growth.forest import ForestPlan, Trees, core_options, wrap_forest
+from treerank._growth.forest_codings import TreeBlock, means_out_of_bag, tree_blocks
 from treerank._growth.forest_rows import Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
@@ -75,17 +78,32 @@ class DaskForestRows:
         setting = setting_of(self.coded, self.monotonic, self.cluster.n_workers, "learned")
         forest = before
         with progress_bar("growing", plan.verbose) as progress:
-            for first in range(0, len(specs), BATCH):
-                some = specs[first : first + BATCH]
-                grown = self.checkpoint.grow(partial(grow_level_trees, self._shards, some, setting))
+            for coding, first, last in self._batches(done, n_trees):
+                shards, some = self._with_coding(coding), specs[first - done : last - done]
+                grown = self.checkpoint.grow(partial(grow_level_trees, shards, some, setting))
                 arrays = _core.pack_forest(grown, n_classes, options, n_features)
                 packed = wrap_forest(arrays, plan, n_features, self.sizes)
                 packed = forest_with_sets(packed, self.coded.binning)
                 forest = packed if forest is None else forest.joined(packed)
                 if progress is not None:
-                    progress((done + first + len(some)) / n_trees)
+                    progress(last / n_trees)
         assert forest is not None
         return forest
+
+    def _batches(self, first: int, last: int) -> list[TreeBlock]:
+        """Divide trees into batches that have one coding."""
+        return [
+            TreeBlock(block.coding, start, min(start + BATCH, block.last))
+            for block in tree_blocks(first, last, self.coded.n_codings)
+            for start in range(block.first, block.last, BATCH)
+        ]
+
+    def _with_coding(self, number: int) -> DaskShards:
+        """Return the shards with one of the codings of categories."""
+        shards, binning = self.coded.shards, self.coded.binning
+        if self.coded.n_codings > 1:
+            shards = [self.cluster.submit(_coded, shard, binning, number) for shard in shards]
+        return DaskShards(self.cluster, shards)
 
     def unseen(
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
@@ -117,8 +135,8 @@ class DaskForestRows:
             mine = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)] - first
             futures.append(
                 self.cluster.submit(
-                    about, shard, shared, sampling, mine.astype(np.uint32), shrinkage,
-                    self.coded.n_rows,
+                    about, shard, shared, self.coded.binning, sampling, mine.astype(np.uint32),
+                    shrinkage, self.coded.n_rows,
                 )
             )  # fmt: skip
         found = self.cluster.result(futures)
@@ -142,33 +160,47 @@ class DaskForestRows:
         return DaskShards(self.cluster, self.coded.shards)
 
 
+def _coded(shard: Shard, binning: Binning, number: int) -> Shard:
+    return replace(shard, codes=np.ascontiguousarray(with_coding(shard.codes, binning, number)))
+
+
 def _unseen(
     shard: Shard,
     trees: ForestArrays,
+    binning: Binning,
     sampling: Sampling,
     rows: NDArray[np.uint32],
     shrinkages: list[float],
     n_rows: int,
 ) -> Unseen:
+    def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
+        where = (n_rows, shard.first_row)
+        return some.out_of_bag(codes, sampling, rows, shrinkages, 1, first_tree=first, block=where)
+
     means = np.empty((0, len(shrinkages)))
     if len(rows):
-        where = (n_rows, shard.first_row)
-        means, _ = trees.out_of_bag(shard.codes, sampling, rows, shrinkages, 1, where)
+        means = means_out_of_bag(trees, shard.codes, binning, ask)
     return _with_labels(means, shard, rows)
 
 
 def _unseen_by_feature(
     shard: Shard,
     trees: ForestArrays,
+    binning: Binning,
     sampling: Sampling,
     rows: NDArray[np.uint32],
     shrinkage: float,
     n_rows: int,
 ) -> Unseen:
-    parts = np.empty((0, len(shard.codes)))
-    if len(rows):
+    def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
         where = (n_rows, shard.first_row)
-        parts = trees.out_of_bag_by_feature(shard.codes, sampling, rows, shrinkage, 1, where)
+        return some.out_of_bag_by_feature(
+            codes, sampling, rows, shrinkage, 1, first_tree=first, block=where
+        )
+
+    parts = np.empty((0, len(binning.levels)))
+    if len(rows):
+        parts = means_out_of_bag(trees, shard.codes, binning, ask)
     return _with_labels(parts, shard, rows)
 
 

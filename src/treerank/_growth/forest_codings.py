@@ -1,0 +1,60 @@
+"""Trees of a forest that are grown on different codings of its categories.
+
+Categories by statistics are encoded several times, each time with statistics of other folds. A tree
+sees one of the codings, and the errors of the folds average out over the trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treerank._binning.binning import Binning, Codes
+from treerank._binning.category_statistics import n_codings_in, with_coding
+from treerank._trees.packed_forest import ForestArrays, mean_of_seen
+
+# Consecutive trees that have the same coding: enough to keep several threads busy.
+TREES_PER_CODING = 8
+
+Floats = NDArray[np.float64]
+# Sums over trees that did not draw a row, and the number of these trees, given trees, codes, and
+# the number of the first tree.
+Ask = Callable[[ForestArrays, Codes, int], tuple[Floats, NDArray[np.int32]]]
+
+
+class TreeBlock(NamedTuple):
+    """Trees ``first, ..., last - 1``, which have the same coding."""
+
+    coding: int
+    first: int
+    last: int
+
+
+def tree_blocks(first: int, last: int, n_codings: int) -> list[TreeBlock]:
+    """Divide trees into blocks; the coding of a tree does not depend on how many there are."""
+    if n_codings == 1:
+        return [TreeBlock(0, first, last)]
+    numbers = range(first // TREES_PER_CODING, -(-last // TREES_PER_CODING))
+    return [
+        TreeBlock(
+            number % n_codings,
+            max(first, number * TREES_PER_CODING),
+            min(last, (number + 1) * TREES_PER_CODING),
+        )
+        for number in numbers
+    ]
+
+
+def means_out_of_bag(trees: ForestArrays, codes: Codes, binning: Binning, ask: Ask) -> Any:
+    """Return the mean of each row over the trees that did not draw it."""
+    n_codings = n_codings_in(codes, len(binning.levels), binning.by_statistic)
+    parts = [
+        ask(trees.some_trees(first, last), with_coding(codes, binning, coding), first)
+        for coding, first, last in tree_blocks(0, trees.n_trees, n_codings)
+    ]
+    sums, n_trees = (reduce(np.add, part) for part in zip(*parts, strict=True))
+    return mean_of_seen(sums, n_trees)

@@ -52,6 +52,18 @@ def checked_page(found):
     return words
 
 
+def test_the_page_names_the_event_by_its_target(rows, tree):
+    (x, y), new = rows[1], rows[2]
+    unnamed = x, y.to_numpy()
+    for baseline, target, event in (
+        ((x, y.rename("default")), None, "default = 1"),
+        (unnamed, None, "1"),
+        (unnamed, "bad", "bad = 1"),
+    ):
+        found = monitor(tree, baseline, new, MONTHS, target=target)
+        assert f"Event: <strong>{event}</strong>" in found.to_html(None)
+
+
 def test_figures_are_those_of_the_measures(rows, tree):
     found = monitor(tree, rows[1], rows[2], MONTHS, level=0.9)
     x, y = rows[2]

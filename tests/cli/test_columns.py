@@ -189,6 +189,51 @@ def test_ids_of_many_digits_are_left_out(tmp_path, name):
     assert run("score", model, path).exit_code == 0
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("spread", [7, 10**9 + 7])
+def test_ids_of_many_digits_need_no_name_that_says_so(tmp_path, name, spread):
+    ids = 10**16 + spread * np.arange(60)
+    table = pd.DataFrame({"pan": ids, "x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    path = tmp_path / name
+    table.to_csv(path, index=False) if name == "t.csv" else table.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert "left out because it identifies rows: 'pan'" in result.stderr
+
+
+def test_large_measurements_are_no_ids(tmp_path):
+    table = pd.DataFrame({"mass": 1e30 + 1e26 * np.arange(60.0) ** 2, "y": np.arange(60) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        result = run("fit", tmp_path / name, "--target", "y", "--cv", 0)
+        assert result.exit_code == 0, result.output
+        assert "left out" not in result.stderr
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_the_index_of_a_data_frame_is_left_out_with_a_note(tmp_path, name):
+    table = pd.DataFrame({"x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    table.index = 3 * np.arange(60) ** 2
+    path, model, scores = tmp_path / name, tmp_path / "m.json", tmp_path / "scores.csv"
+    table.to_csv(path) if name == "t.csv" else table.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0, "--save", model)
+    assert result.exit_code == 0, result.output
+    assert "the index of a data frame" in result.stderr
+    assert treerank.load(model).feature_names_in_.tolist() == ["x"]
+    assert run("score", model, path, "--out", scores).exit_code == 0
+    assert run("evaluate", model, path, "--target", "y").exit_code == 0
+
+
+def test_an_index_that_is_named_by_an_option_is_used(tmp_path):
+    rows = pd.DataFrame({"x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    rows.index = pd.Index(np.arange(60) % 7, name="age")
+    path, model = tmp_path / "t.parquet", tmp_path / "m.json"
+    rows.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0, "--type", "age=number", "--save", model)
+    assert result.exit_code == 0, result.output
+    assert treerank.load(model).feature_names_in_.tolist() == ["x", "age"]
+
+
 @pytest.mark.parametrize("labels", [("no", "yes", "yes "), ("no", "yes", "Yes")])
 def test_labels_that_differ_in_spaces_or_capitals_are_refused(tmp_path, labels):
     rows = [("x", "y"), *((i % 7, labels[i % 3]) for i in range(60))]

@@ -130,16 +130,31 @@ class Source:
         return pa.input_stream(self.path, compression="detect")
 
     def header(self) -> list[str]:
-        """Read and check the names of the columns."""
+        """Read and check the names of the columns, without an unnamed index at the left."""
         names = self._parquet().schema_arrow.names if self.is_parquet else self._text_header()
+        first = 1 if self._has_unnamed_index(names) else 0
         seen: set[str] = set()
-        for i, name in enumerate(names, start=1):
+        for i, name in enumerate(names[first:], start=first + 1):
             if name in seen:
                 raise self.bad(f"the column name {name!r} occurs twice; rename one of the columns.")
             if not name:
                 raise self.bad(f"column {i} has no name; put names into the first line.")
             seen.add(name)
-        return list(names)
+        return list(names[first:])
+
+    def _has_unnamed_index(self, names: Sequence[str]) -> bool:
+        """Whether the first name is empty, as where pandas and R write the names of the rows."""
+        return not self.is_parquet and len(names) > 1 and not names[0].strip()
+
+    def index_columns(self) -> dict[str, str]:
+        """Columns that hold the index of a data frame, by name, in words."""
+        if self.is_parquet:
+            stored = (self._parquet().schema_arrow.pandas_metadata or {}).get("index_columns", [])
+            named = [name for name in stored if isinstance(name, str)]
+            return {name: f"{name!r} (the index of a data frame)" for name in named}
+        if self._has_unnamed_index(self._text_header()):
+            return {"": "the first column (which has no name, as the index of a data frame)"}
+        return {}
 
     @contextmanager
     def _unpacking(self) -> Iterator[None]:

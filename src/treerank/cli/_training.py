@@ -97,7 +97,9 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     if weight == target:
         raise source.bad(f"column {target!r} cannot be both --target and --weight.")
     apart = {target, weight, *ids, *column_options.drop}
-    names = [name for name in names if name not in apart]
+    index = source.index_columns()
+    index = {name: said for name, said in index.items() if name not in {*apart, *types}}
+    names = [name for name in names if name not in apart | index.keys()]
     if not names:
         raise source.bad("no column is left to learn from.")
     table = source.read([*names, *dict.fromkeys(name for name in (target, weight, *ids) if name)])
@@ -113,7 +115,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
         problems.append(str(problem).removeprefix(f"{source.label}: ").rstrip("."))
     if problems:
         raise source.bad("; ".join(problems) + ".")
-    _say_left_out(source, features.left_out, column_options.leave_out)
+    _say_left_out(source, [*index.values(), *features.left_out], column_options.leave_out)
     if not features.columns:
         raise source.bad("no column is left to learn from.")
     assert labels is not None

@@ -185,7 +185,7 @@ def _reorder(
     if unknown:
         raise ValueError(
             f"Got label_order={label_order!r}, which misses the label {unknown[0]!r} of y; "
-            "expected every class once, worst first."
+            f"expected every class once, worst first.{_said_if_encoded(classes, declared)}"
         )
     if absent:
         raise ValueError(
@@ -194,6 +194,17 @@ def _reorder(
         )
     new_number = np.array([place[label] for label in classes.tolist()], dtype=np.intp)
     return np.asarray(classes[np.argsort(new_number)])
+
+
+def _said_if_encoded(classes: NDArray[Any], declared: NDArray[Any]) -> str:
+    """Return the remedy if another model seems to have replaced the labels by 0, 1 and so on."""
+    if len(classes) != len(declared) or classes.tolist() != list(range(len(classes))):
+        return ""
+    return (
+        " Some tools of scikit-learn, such as StackingClassifier, BaggingClassifier and "
+        "cross_val_predict, pass labels on as 0, 1 and so on, in alphabetical order: number the "
+        "labels yourself, worst first, and leave label_order out."
+    )
 
 
 def _check_number(classes: NDArray[Any], max_classes: int) -> None:

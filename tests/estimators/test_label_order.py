@@ -254,5 +254,5 @@ def test_labels_that_another_model_has_numbered_are_an_error_with_the_remedy(kin
     with pytest.raises(ValueError, match="number the labels yourself, worst first") as caught:
         kind([("tree", model)]).fit(x, turned)
     assert "StackingClassifier" in str(caught.value)
-    with pytest.raises(ValueError, match="expected every class once, worst first.$"):
+    with pytest.raises(ValueError, match=r"expected every class once, worst first\.$"):
         model.fit(x, np.where(y, "bad", "fine"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
@@ -47,6 +48,8 @@ def _check_writable(path: Path, stdout: bool) -> None:
         raise BadInput(f"{path}: this is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; create it first.")
+    if not os.access(path.parent, os.W_OK):
+        raise BadInput(f"{path}: its folder cannot be written to; choose another.")
     try:
         find_target(path)
     except ValueError:

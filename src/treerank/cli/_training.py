@@ -200,8 +200,9 @@ def did_you_mean(unknown: Iterable[str], names: list[str]) -> str:
 
 def _like(name: str, names: list[str]) -> list[str]:
     """Return the column with the most similar name, if there is any."""
-    by_small = {known.casefold(): known for known in names}
-    return [by_small[found] for found in get_close_matches(name.casefold(), by_small, n=1)]
+    by_small = {known.strip().casefold(): known for known in names}
+    matches = get_close_matches(name.strip().casefold(), by_small, n=1)
+    return [by_small[found] for found in matches]
 
 
 def _list(names: Sequence[str]) -> str:

@@ -23,7 +23,8 @@ def open_frame(table: Any) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(table, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
-        names = [str(name) for name in table.columns]
+        # The columns of a pyarrow table are the values.
+        names = [str(name) for name in getattr(table, "column_names", table.columns)]
         [(name, count)] = Counter(names).most_common(1)
         raise ValueError(
             f"Got {count} columns named {name!r}; expected unique column names. Rename them, or "

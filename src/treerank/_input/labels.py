@@ -140,8 +140,10 @@ def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
     levels = levels_in_order(series)
     if levels is not None:
         return order_of_levels(levels, set(series.unique().to_list()))
-    if isinstance(series.dtype, nw.Categorical) and series.n_unique() > 2:
-        raise_unordered_labels(series.unique().to_list())
+    if isinstance(series.dtype, nw.Categorical):
+        present = series.drop_nulls().unique().to_list()
+        if len(present) > 2:
+            raise_unordered_labels(present)
     return None
 
 
@@ -235,6 +237,11 @@ def labels_as_array(y: ArrayLike) -> Any:
         if is_text or series.null_count() > 0:
             return np.array(series.to_list(), dtype=object)
         return series.to_numpy()
+    if isinstance(y, np.ma.MaskedArray):  # NumPy would drop the mask
+        hidden, y = np.ma.getmaskarray(y), y.data
+        if hidden.any():
+            y = y.astype(object)
+            y[hidden] = None
     if isinstance(y, list | tuple):  # NumPy would turn numbers among text into text
         known = [isinstance(v, str) for v in y if not is_missing(v)]
         if any(known) and not all(known):

@@ -32,6 +32,8 @@ def find_encoding(blocks: Iterable[bytes]) -> str:
     for number, block in enumerate(blocks):
         if number == 0 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
+        if number == 0 and 3 * block.count(0) > len(block):  # every other byte, in Latin script
+            return "utf-16-le" if block[:1] != b"\0" else "utf-16-be"
         if found == "utf8" and not _can_decode(decoder, block):
             found = "cp1252"
         if found == "cp1252" and not _can_decode(codecs.getincrementaldecoder(found)(), block):

@@ -148,7 +148,7 @@ class Source:
             if name in seen:
                 raise self.bad(f"the column name {name!r} occurs twice; rename one of the columns.")
             if not name:
-                raise self.bad(f"column {i} has no name; put names into the first line.")
+                raise self.bad(f"column {i} has no name; give it one, or remove the column.")
             seen.add(name)
         return list(names[first:])
 

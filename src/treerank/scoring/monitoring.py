@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._input.frames import take_rows_of
 from treerank._input.label_order import label_order_of
-from treerank._input.labels import check_known_labels
+from treerank._input.labels import check_known_labels, labels_as_array
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier
 from treerank._input.warn import warn
@@ -247,7 +247,7 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
     score, probability = score_rows(model, given[0])
     code = np.full(len(score), -1, dtype=np.intp)
     if len(given) > 1 and given[1] is not None:
-        labels = np.asarray(given[1])
+        labels = np.asarray(labels_as_array(given[1]))
         if labels.shape != (len(score),):
             raise ValueError(
                 f"Got labels of shape {labels.shape} in {name} for {len(score)} rows; expected one "

@@ -13,7 +13,7 @@ MOST_LINES = 20
 NO_TABLES = {
     b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
     b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
-    b"PAR1": "this is Parquet; call the file .parquet.",
+    b"PAR1": "this is Parquet; give it as a file whose name ends in .parquet.",
     b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
     b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
     b"sep=": "the first line is a separator for Excel; remove it.",

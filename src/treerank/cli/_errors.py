@@ -37,6 +37,8 @@ _PYTHON = [
     (re.compile(r"(Got (--[\w-]+)[^;]*); expected None: "), r"\1; leave out \2: "),
     (re.compile(r"(Got --[^;]*; expected )None, "), r"\1"),
     (re.compile(r"(Got (--[\w-]+)[^;]*; expected .*?) or None\."), r"\1, or leave out \2."),
+    (re.compile(r"Got --cv 'prefit' with the rows"), "Got the rows"),
+    (re.compile(r"Leave out cv, or pass other rows\."), "Give other rows."),
     (re.compile(r", or a numpy\.random\.RandomState"), ""),
 ]
 

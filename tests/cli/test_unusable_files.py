@@ -68,6 +68,12 @@ def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(folder, tmp
         ["score", folder / "tree.model", folder / "nothing.csv", "--out", out],
     ):
         assert_one_line(run(*command), out, "its folder cannot be written to; choose another.")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    out.symlink_to(elsewhere / "scores.csv")
+    done = run("score", folder / "tree.model", folder / "new.csv", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert (elsewhere / "scores.csv").exists()
 
 
 def test_a_full_disk_is_said_of_the_file_that_was_to_be_written(folder, tmp_path, monkeypatch):

@@ -48,13 +48,13 @@ def _check_writable(path: Path, stdout: bool) -> None:
         raise BadInput(f"{path}: this is a folder; name a file in it.")
     if not path.parent.is_dir():
         raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; create it first.")
-    if not os.access(path.parent, os.W_OK):
-        raise BadInput(f"{path}: its folder cannot be written to; choose another.")
     try:
-        find_target(path)
+        target = find_target(path)
     except ValueError:
         remedy = "name a file, or - for the standard output" if stdout else "name a file"
         raise BadInput(f"{path}: this is a device, a pipe or a socket; {remedy}.") from None
+    if not os.access(target.parent, os.W_OK):
+        raise BadInput(f"{path}: its folder cannot be written to; choose another.")
 
 
 def _files(given: str) -> Iterator[Path]:

@@ -19,7 +19,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import GeometricRanker, LeafRank, OrderedPartition, TreeRank
+from treerank import GeometricRanker, LeafRank, OrderedPartition, TreeRank, report
+from treerank.inspection import auc_importance
 
 N = 300
 rng = np.random.default_rng(0)
@@ -67,6 +68,16 @@ SAME_TABLE = {
 def test_whole_numbers_that_numpy_does_not_have_are_numbers(kind):
     whole = pl.DataFrame({"a": rng.integers(0, 50, N), "b": rng.integers(0, 50, N)})
     assert np.array_equal(scores(whole.cast(kind)), scores(whole))
+
+
+def test_views_of_text_are_text():
+    text = {"a": SIGNAL, "c": ["u", "v", None] * (N // 3), "e": np.where(Y, "p", "q").tolist()}
+    views = pa.table({**text, "c": pa.array(text["c"], pa.string_view())})
+    model = TreeRank().fit(views, Y)
+    assert np.array_equal(model.score_samples(views), scores(pa.table(text)))
+    assert report(model, views, Y, out=None).startswith("<!DOCTYPE html>")
+    found = [auc_importance(model, rows, Y, random_state=0) for rows in (views, pa.table(text))]
+    assert np.array_equal(found[0].values, found[1].values)
 
 
 @pytest.mark.parametrize("kind", SAME_TABLE)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.columns import is_missing, object_kinds
+from treerank._input.frames import open_frame
 from treerank._input.types import FittedClassifier, TableLike
 
 
@@ -20,8 +21,7 @@ class RowTable:
     """
 
     def __init__(self, X: TableLike) -> None:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        self._frame = frame if isinstance(frame, nw.DataFrame) else None
+        self._frame = open_frame(X)
         self._array = np.asarray(X if self._frame is None else ())
 
     def __len__(self) -> int:

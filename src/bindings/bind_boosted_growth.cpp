@@ -4,6 +4,7 @@
 #include "bindings/boosted_trees.hpp"
 #include "bindings/options.hpp"
 #include "core/grow/boosted_growth.hpp"
+#include "core/grow/boosting.hpp"
 #include "core/grow/logistic_loss.hpp"
 
 namespace treerank {
@@ -46,6 +47,9 @@ void bind_boosted_growth(nb::module_& m) {
           nb::arg("second").noconvert(),
           "Computes the first and second derivatives of the logistic loss with respect to the "
           "scores; labels are 0 or 1.");
+    m.def("gradient_unit", &gradient_unit, nb::arg("largest"), nb::arg("bits"),
+          "Returns the real value of the integer 1 if the largest value takes this many bits; 0 if "
+          "it is 0.");
     nb::class_<BoostedGrowth>(m, "BoostedGrowth",
                               "A boosted tree whose rows are counted and partitioned elsewhere.")
         .def("__init__", &make_boosted_growth, nb::arg("n_codes").noconvert(),

@@ -380,6 +380,11 @@ def logistic_derivatives(scores: Annotated[NDArray[numpy.float64], dict(shape=(N
     Computes the first and second derivatives of the logistic loss with respect to the scores; labels are 0 or 1.
     """
 
+def gradient_unit(largest: float, bits: int) -> float:
+    """
+    Returns the real value of the integer 1 if the largest value takes this many bits; 0 if it is 0.
+    """
+
 class BoostedGrowth:
     """A boosted tree whose rows are counted and partitioned elsewhere."""
 

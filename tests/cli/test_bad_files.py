@@ -37,6 +37,10 @@ BAD_TRAINING = {
         "the first line is empty; expected the names of the columns. Remove the empty lines"),
     "a blank first line": ("\ufeff  \n" + HEADER + ROWS, "the first line is empty"),
     "no rows": (HEADER, "there are column names but no rows"),
+    "no rows and no line end": (HEADER.strip(), "there are column names but no rows"),
+    "a line of spaces": (HEADER + ROWS + "  \n", "line 62 has 1 value, the first line has 7 names"),
+    "spaces around names": (
+        HEADER.replace("default", " default ") + ROWS, "Did you mean ' default '?"),
     "a short line": (HEADER + ROWS + "60,1\n", "line 62 has 2 values, the first line has 7 names"),
     "a missing label": (HEADER + ROWS + "60,1,20,owns,true,,1\n", "no label in 1 of 61 rows"),
     "a negative weight": (

@@ -1,11 +1,13 @@
 """Columns that are left out, misspelled or missing, and labels."""
 
 import json
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import run
+from command_line import assert_one_line, run
 from text_tables import sample, write
 
 import treerank
@@ -187,6 +189,82 @@ def test_ids_of_many_digits_are_left_out(tmp_path, name):
     kept = ["--type", "account=number", "--save", model]
     assert run("fit", path, "--target", "y", "--cv", 0, *kept).exit_code == 0
     assert run("score", model, path).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+@pytest.mark.parametrize("spread", [7, 10**9 + 7])
+def test_ids_of_many_digits_need_no_name_that_says_so(tmp_path, name, spread):
+    ids = 10**16 + spread * np.arange(60)
+    table = pd.DataFrame({"pan": ids, "x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    path = tmp_path / name
+    table.to_csv(path, index=False) if name == "t.csv" else table.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert "left out because it identifies rows: 'pan'" in result.stderr
+
+
+def test_large_measurements_are_no_ids(tmp_path):
+    table = pd.DataFrame({"mass": 1e30 + 1e26 * np.arange(60.0) ** 2, "y": np.arange(60) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        result = run("fit", tmp_path / name, "--target", "y", "--cv", 0)
+        assert result.exit_code == 0, result.output
+        assert "left out" not in result.stderr
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_the_index_of_a_data_frame_is_left_out_with_a_note(tmp_path, name):
+    table = pd.DataFrame({"x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    table.index = 3 * np.arange(60) ** 2
+    path, model, scores = tmp_path / name, tmp_path / "m.json", tmp_path / "scores.csv"
+    table.to_csv(path) if name == "t.csv" else table.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0, "--save", model)
+    assert result.exit_code == 0, result.output
+    assert "the index of a data frame" in result.stderr
+    assert treerank.load(model).feature_names_in_.tolist() == ["x"]
+    assert run("score", model, path, "--out", scores).exit_code == 0
+    assert run("evaluate", model, path, "--target", "y").exit_code == 0
+
+
+def test_an_index_that_is_named_by_an_option_is_used(tmp_path):
+    rows = pd.DataFrame({"x": np.arange(60) % 9, "y": np.arange(60) % 2})
+    rows.index = pd.Index(np.arange(60) % 7, name="age")
+    path, model = tmp_path / "t.parquet", tmp_path / "m.json"
+    rows.to_parquet(path)
+    result = run("fit", path, "--target", "y", "--cv", 0, "--type", "age=number", "--save", model)
+    assert result.exit_code == 0, result.output
+    assert treerank.load(model).feature_names_in_.tolist() == ["x", "age"]
+
+
+@pytest.mark.parametrize("levels", [["good", "bad"], ["low", "mid", "high"], ["3", "1", "2"]])
+def test_an_ordered_categorical_as_target_says_the_order(tmp_path, levels):
+    rows = pd.DataFrame({"x": np.arange(120) % 17})
+    rows["y"] = pd.Categorical.from_codes(np.arange(120) % len(levels), levels, ordered=True)
+    (tmp_path / "parts").mkdir()
+    for name in ("t.parquet", "parts/a.parquet", "parts/b.parquet"):
+        rows.to_parquet(tmp_path / name, row_group_size=40)
+    expected = f"ranked {' < '.join(map(str, levels))}"
+    for path in (tmp_path / "t.parquet", tmp_path / "parts"):
+        result = run("fit", path, "--target", "y")
+        assert expected in result.stdout, result.output
+    turned = ["--order", ",".join(map(str, levels[::-1]))]
+    result = run("fit", tmp_path / "t.parquet", "--target", "y", *turned)
+    assert f"ranked {' < '.join(map(str, levels[::-1]))}" in result.stdout
+
+
+@pytest.mark.parametrize("kind", ["date32[day]", "binary"])
+def test_a_target_that_no_model_file_could_hold_is_refused_before_the_fit(tmp_path, kind):
+    values = {"date32[day]": [date(2020, 1, 1), date(2020, 1, 2)], "binary": [b"a", b"b"]}[kind]
+    pd.DataFrame({"x": np.arange(60), "y": values * 30}).to_parquet(tmp_path / "t.parquet")
+    result = run("fit", tmp_path / "t.parquet", "--target", "y")
+    assert_one_line(result, tmp_path / "t.parquet", f"column 'y' has type {kind}; expected text")
+    assert result.stdout == ""
+
+
+def test_decimal_labels_are_whole_numbers(tmp_path):
+    labels = [Decimal(i % 2) for i in range(60)]
+    pd.DataFrame({"x": np.arange(60) % 7, "y": labels}).to_parquet(tmp_path / "t.parquet")
+    assert "ranked 0 < 1" in run("fit", tmp_path / "t.parquet", "--target", "y").stdout
 
 
 @pytest.mark.parametrize("labels", [("no", "yes", "yes "), ("no", "yes", "Yes")])

@@ -57,6 +57,16 @@ def test_score_writes_grade_points_and_calibrated_probability(tables, tmp_path):
     assert np.array_equal(p, card.probabilities_of(score)[:, 1])
 
 
+def test_grade_says_of_training_rows_that_others_are_needed(tables, tmp_path):
+    model, table = tmp_path / "m.json", tables / "train.csv"
+    run("fit", table, "--target", "default", "--cv", 0, "--save", model)
+    done = run("grade", model, table, "--target", "default", "--save", tmp_path / "g.json")
+    assert done.exit_code == 0, done.output
+    [line] = [line for line in done.stderr.splitlines() if "rows that the model was" in line]
+    assert line.startswith("treerank: note: Got the rows that the model was fitted to; expected")
+    assert line.endswith("too extreme. Give other rows.")
+
+
 def test_grade_takes_rows_that_the_model_has_not_seen(tables, tmp_path):
     model, graded = tmp_path / "f.treerank", tmp_path / "g.treerank"
     run("fit", tables / "train.csv", "--target", "default", "--model", "forest", "--trees", "20",

@@ -61,6 +61,7 @@ def test_the_command_writes_what_python_finds(folder):
         assert found == json.loads(json.dumps(expected.to_dict()))
         text = (folder / "page.html").read_text()
         assert "2026-02" in text
+        assert "Event: <strong>default = yes</strong>" in text
         assert "</html>" in text
 
 

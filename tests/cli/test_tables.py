@@ -24,7 +24,9 @@ def test_decimal_commas_do_not_look_like_separators():
     assert find_delimiter("a\n1\n") == ","
 
 
-@pytest.mark.parametrize("encoding", ["utf8", "utf-8-sig", "utf-16", "cp1252", "latin-1"])
+@pytest.mark.parametrize(
+    "encoding", ["utf8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252", "latin-1"]
+)
 def test_the_encoding_is_found(encoding):
     raw = "größe,x\nlänge,1\n".encode(encoding) + (b"\x81" if encoding == "latin-1" else b"")
     found = find_encoding([raw[:5], raw[5:]])

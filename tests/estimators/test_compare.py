@@ -107,6 +107,23 @@ def test_label_order_says_which_class_is_ranked_first():
     np.testing.assert_array_equal(up.fold_scores, down.fold_scores)
 
 
+def test_the_label_order_of_a_model_is_that_of_the_comparison():
+    X, y = sample()
+    expected = compare(RIVALS, X, y, cv=3).fold_scores
+    for names in (np.array(["good", "bad"]), np.array([1, 0])):
+        turned = TreeRank(pruning=None, label_order=names.tolist())
+        for own in (turned, make_pipeline(StandardScaler(), turned)):
+            found = compare({**RIVALS, "ranking tree": own}, X, names[y], cv=3)
+            assert found.fold_scores == pytest.approx(expected, abs=0.02)
+            assert (found.fold_scores > 0.6).all()
+        given = compare({"a": turned}, X, names[y], cv=3, label_order=names[::-1])
+        assert (given.fold_scores > 0.6).all()
+    other = TreeRank(label_order=["bad", "good"])
+    first = TreeRank(label_order=["good", "bad"])
+    with pytest.raises(ValueError, match=r"in the model 'a' and .* in 'b'; expected one order"):
+        compare({"a": first, "b": other}, X, np.array(["good", "bad"])[y])
+
+
 def test_data_frames_give_what_arrays_give():
     X, y = sample(150)
     wanted = compare(RIVALS, X, y, cv=3).fold_scores

@@ -244,3 +244,15 @@ def test_what_belongs_to_the_partition_stays_worst_first() -> None:
     assert np.array_equal(partition.counts, plain.partition_.counts)
     assert np.array_equal(partition.posterior(), plain.partition_.posterior())
     assert partition.vus() == plain.partition_.vus()
+
+
+@pytest.mark.parametrize("kind", [StackingClassifier, VotingClassifier])
+def test_labels_that_another_model_has_numbered_are_an_error_with_the_remedy(kind: Any) -> None:
+    x, y = graded(60, 2)
+    turned = np.array(NAMES[2])[y]
+    model = clone(TREE).set_params(label_order=NAMES[2])
+    with pytest.raises(ValueError, match="number the labels yourself, worst first") as caught:
+        kind([("tree", model)]).fit(x, turned)
+    assert "StackingClassifier" in str(caught.value)
+    with pytest.raises(ValueError, match=r"expected every class once, worst first\.$"):
+        model.fit(x, np.where(y, "bad", "fine"))

@@ -125,3 +125,11 @@ def test_onnx_refuses_a_column_named_like_an_output():
     X = pd.DataFrame({"score": ["a", "b"] * 20})
     with pytest.raises(ValueError, match="Got a column named 'score'"):
         to_onnx(TreeRank(pruning=None).fit(X, [0, 1] * 20))
+
+
+def test_onnx_refuses_levels_that_are_no_text_number_or_boolean():
+    when = pd.Categorical(pd.to_datetime(["2020-01-01", "2020-01-02"] * 30))
+    rows = pd.DataFrame({"when": when, "x": np.arange(60) % 7})
+    model = TreeRank(max_depth=2, soft_labels=False).fit(rows, np.arange(60) % 2)
+    with pytest.raises(ValueError, match=r"Got levels such as Timestamp.* in column 'when'"):
+        to_onnx(model)

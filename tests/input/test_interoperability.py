@@ -19,7 +19,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import GeometricRanker, LeafRank, OrderedPartition, TreeRank
+from treerank import GeometricRanker, LeafRank, OrderedPartition, TreeRank, report
+from treerank.inspection import auc_importance
 
 N = 300
 rng = np.random.default_rng(0)
@@ -61,6 +62,22 @@ SAME_TABLE = {
     "polars": pl.DataFrame(FRAME.to_dict("list")),
     "pyarrow": pa.table(FRAME.to_dict("list")),
 }
+
+
+@pytest.mark.parametrize("kind", [pl.Int128, pl.Decimal(20, 0)])
+def test_whole_numbers_that_numpy_does_not_have_are_numbers(kind):
+    whole = pl.DataFrame({"a": rng.integers(0, 50, N), "b": rng.integers(0, 50, N)})
+    assert np.array_equal(scores(whole.cast(kind)), scores(whole))
+
+
+def test_views_of_text_are_text():
+    text = {"a": SIGNAL, "c": ["u", "v", None] * (N // 3), "e": np.where(Y, "p", "q").tolist()}
+    views = pa.table({**text, "c": pa.array(text["c"], pa.string_view())})
+    model = TreeRank().fit(views, Y)
+    assert np.array_equal(model.score_samples(views), scores(pa.table(text)))
+    assert report(model, views, Y, out=None).startswith("<!DOCTYPE html>")
+    found = [auc_importance(model, rows, Y, random_state=0) for rows in (views, pa.table(text))]
+    assert np.array_equal(found[0].values, found[1].values)
 
 
 @pytest.mark.parametrize("kind", SAME_TABLE)
@@ -172,6 +189,9 @@ def test_unusable_containers_are_refused_with_the_remedy():
     refused("Column 'x0' has values of type date", np.full((N, 1), date(2020, 1, 1), dtype=object))
     refused("type str", "loans.csv", error=TypeError)
     refused("masked array", np.ma.masked_array(FRAME))
+    refused(r"RecordBatch; .*Table.from_batches", pa.record_batch({"a": SIGNAL}), error=TypeError)
+    twice = pa.Table.from_arrays([pa.array(SIGNAL)] * 2, names=["a", "a"])
+    refused("Got 2 columns named 'a'; expected unique", twice)
     refused("array of dates", np.full((N, 1), np.datetime64("2020-01-01")))
     refused("70,000 features", np.zeros((4, 70_000)), Y[:4])
 
@@ -206,6 +226,17 @@ def test_the_form_of_the_labels_does_not_change_the_model(kind):
     assert np.array_equal(scores(FRAME, labels), scores(FRAME))
     model = TreeRank().fit(FRAME, labels)
     assert model.score(FRAME, labels) == TreeRank().fit(FRAME, Y).score(FRAME, Y)
+
+
+def test_masked_labels_and_weights_are_missing():
+    hidden = np.arange(N) % 10 == 3
+    said = r"missing labels in 30 of 300 rows \(first: row 3\)"
+    refused(said, y=np.ma.masked_array(Y, mask=hidden))
+    refused(r"sample_weight\[3\]=nan", sample_weight=np.ma.masked_array(np.ones(N), mask=hidden))
+    bare = np.ma.masked_array(Y)
+    assert np.array_equal(scores(FRAME, bare, np.ma.masked_array(Y + 1)), scores(FRAME, Y, Y + 1))
+    labels = pd.Series(pd.Categorical(np.where(Y, "v", "u")))
+    refused(said, y=labels.mask(hidden))
 
 
 def test_labels_the_model_does_not_know_are_not_scored():

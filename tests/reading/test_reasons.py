@@ -166,3 +166,16 @@ def test_a_baseline_without_approved_rows_is_an_error(table, forest):
     x, _ = table
     with pytest.raises(ValueError, match="without a row at or above cutoff=9"):
         reasons(forest, x.iloc[:2], baseline=x, reference="approved", cutoff=9)
+
+
+@pytest.mark.parametrize("kind", ["boolean", "string"])
+def test_missing_values_of_nullable_columns_have_words(kind):
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=200)
+    column = pd.Series(signal > 0).astype("boolean").mask(np.arange(200) % 4 == 0)
+    column = column.map({True: "y", False: "n"}).astype("string") if kind == "string" else column
+    rows = pd.DataFrame({"c": column, "z": rng.normal(size=200)})
+    model = BoostedTreeRank(3, n_bags=1).fit(rows, signal + rng.normal(size=200) > 0)
+    said = {r.text for row in reasons(model, rows, baseline=rows) for r in row if r.feature == "c"}
+    assert "c is missing, as for 25% of the population" in said
+    assert len(said) > 1

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_data import NASTY, grades
 from report_page import read
@@ -206,3 +207,18 @@ def test_the_rows_judged_are_binned_once(model, monkeypatch):
     monkeypatch.setattr(_core, "encode", count)
     report(model, x, y, out=None)
     assert sum(whole) == 1
+
+
+def test_numbers_among_text_in_an_array_are_drawn_as_numbers():
+    rng = np.random.default_rng(0)
+    signal = rng.normal(size=300)
+    levels = np.where(signal > 0.5, "high", "low")
+    frame = pd.DataFrame({"x0": signal, "x1": rng.normal(size=300), "x2": levels})
+    labels = (signal + rng.normal(size=300) > 0).astype(int)
+    pages = []
+    for rows in (frame.to_numpy(), frame):
+        model = TreeRank(max_depth=3, soft_labels=False).fit(rows, labels)
+        pages.append(report(model, rows, labels, out=None))
+    pictures = [re.findall(r'<path class="curve" d="[^"]+"', page) for page in pages]
+    assert pictures[0] == pictures[1]
+    assert len(pictures[0]) > 1

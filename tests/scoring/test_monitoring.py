@@ -52,6 +52,62 @@ def checked_page(found):
     return words
 
 
+@pytest.mark.parametrize("form", [
+    lambda y, late: pd.Series(y).astype("Int64").mask(late),
+    lambda y, late: pd.Series(y == 1).astype("boolean").mask(late),
+    lambda y, late: pd.Series(pd.Categorical(y)).mask(late),
+    lambda y, late: np.ma.masked_array(y, mask=late),
+    lambda y, late: pl.Series(np.where(late, None, y).tolist()),
+], ids=["Int64", "boolean", "categorical", "masked", "polars"])  # fmt: skip
+def test_labels_that_are_not_known_yet_may_be_missing_in_any_form(rows, tree, form):
+    x, y = rows[2]
+    late = np.arange(len(y)) >= 200
+    found = monitor(tree, rows[1], (x, form(y.to_numpy(), late)), MONTHS)
+    expected = monitor(tree, rows[1], (x, y.astype(float).mask(late)), MONTHS)
+    assert [period.labelled for period in found.periods] == [100, 100, 0]
+    assert str(found) == str(expected)
+
+
+def test_missing_values_of_nullable_columns_are_counted(rows):
+    def with_nothing(x):
+        seldom = np.arange(len(x)) % 5 == 0
+        return x.assign(
+            said=x["purpose"].astype("string").mask(seldom),
+            is_high=(x["income"] > 50).astype("boolean").mask(seldom),
+        )
+
+    (x0, y0), (x1, y1), (x2, y2) = [(with_nothing(x), y) for x, y in rows]
+    model = TreeRank(max_depth=3).fit(x0, y0)
+    found = {c.name: c for c in monitor(model, (x1, y1), (x2, y2), MONTHS).columns}
+    assert found["said"].missing_before == pytest.approx(0.2)
+    assert found["is_high"].missing == pytest.approx([0.2] * 3)
+
+
+@pytest.mark.parametrize("names", [
+    [0, 1], pd.MultiIndex.from_tuples([("a", "x"), ("a", "z")]),
+], ids=["numbers", "tuples"])  # fmt: skip
+def test_columns_whose_names_are_no_text_are_watched_by_position(names):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(600, 2)), columns=names)
+    y = (x.iloc[:, 0] > 0).astype(int)
+    model = TreeRank(max_depth=2).fit(x[:200], y[:200])
+    tables = (x[200:400], y[200:400]), (x[400:], y[400:]), MONTHS[:200]
+    found = monitor(model, *tables)
+    assert {c.name for c in found.columns} == {str(name) for name in names}
+
+
+def test_the_page_names_the_event_by_its_target(rows, tree):
+    (x, y), new = rows[1], rows[2]
+    unnamed = x, y.to_numpy()
+    for baseline, target, event in (
+        ((x, y.rename("default")), None, "default = 1"),
+        (unnamed, None, "1"),
+        (unnamed, "bad", "bad = 1"),
+    ):
+        found = monitor(tree, baseline, new, MONTHS, target=target)
+        assert f"Event: <strong>{event}</strong>" in found.to_html(None)
+
+
 def test_figures_are_those_of_the_measures(rows, tree):
     found = monitor(tree, rows[1], rows[2], MONTHS, level=0.9)
     x, y = rows[2]

@@ -57,6 +57,10 @@ struct GradientUnits {
     double hessian = 0;
 };
 
+// Returns the real value of the integer 1 if the largest value takes `bits` bits: a power of two,
+// or 0 if the largest value is 0.
+double gradient_unit(double largest, int bits);
+
 // The rounds of one fit: trees are grown one after another in the same buffers. Results do not
 // depend on the pool.
 class BoostingRounds {

@@ -13,15 +13,6 @@ namespace {
 
 constexpr std::size_t kRowsPerTask = 1024;  // their derivatives stay in the cache
 
-// Returns the value of the integer 1 if the largest value takes `bits` bits: a power of two, or 0
-// if all are 0.
-double unit_of(double largest, int bits) {
-    if (largest == 0) return 0;
-    int exponent = 0;
-    std::frexp(largest, &exponent);
-    return std::ldexp(1.0, exponent - bits);
-}
-
 // Rounds to the nearest integer, ties to even. Values must be far below 2^51.
 std::int32_t rounded(double value) {
     constexpr double shift = 0x1.8p52;
@@ -35,7 +26,9 @@ struct Largest {
         first = std::max(first, other.first);
         second = std::max(second, other.second);
     }
-    GradientUnits units(int bits) const { return {unit_of(first, bits), unit_of(second, bits)}; }
+    GradientUnits units(int bits) const {
+        return {gradient_unit(first, bits), gradient_unit(second, bits)};
+    }
 };
 
 struct ScoresOfRows : ExtremeScores {
@@ -67,6 +60,13 @@ Extreme over_rows(std::size_t n, ThreadPool& pool, const Of& of) {
 }
 
 }  // namespace
+
+double gradient_unit(double largest, int bits) {
+    if (largest == 0) return 0;
+    int exponent = 0;
+    std::frexp(largest, &exponent);
+    return std::ldexp(1.0, exponent - bits);
+}
 
 void BoostingRounds::round_gradients(std::size_t from, std::size_t n, const double* first,
                                      const double* second) {

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from treerank import _core
 from treerank._comparison.folds import Fold, make_folds
 from treerank._comparison.result import Comparison
-from treerank._input.classifiers import fit_weighted
+from treerank._input.classifiers import fit_weighted, own_label_order, with_label_order
 from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
 from treerank._input.parameters import invalid_parameter
@@ -80,7 +80,7 @@ def compare(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, for fitting and for measuring.
     label_order : array-like, optional
-        Every class once, worst first.
+        Every class once, worst first. By default the `label_order` of the models, if they have one.
     baseline : str, optional
         The model that the others are compared with: a name, or "best" for the one with the
         highest mean. By default the first. A best model chosen on the same folds looks better
@@ -114,6 +114,8 @@ def compare(
     (['TreeRank', 'CART'], True)
     """
     models = _check_estimators(estimators)
+    if label_order is None:
+        label_order = _order_of_models(models)
     numbers, classes = check_labels(y, _n_rows(X), label_order, _core.MAX_CLASSES)
     labels = numbers.astype(np.intp)
     weight = check_weights(sample_weight, len(labels))
@@ -180,6 +182,22 @@ def _check_estimators(estimators: Any) -> dict[str, Any]:
     return models
 
 
+def _order_of_models(models: dict[str, Any]) -> list[Any] | None:
+    """Return the order of the classes that was given to the models; raise if there are several."""
+    given = {name: own_label_order(model) for name, model in models.items()}
+    orders = {name: order for name, order in given.items() if order is not None}
+    if not orders:
+        return None
+    first, order = next(iter(orders.items()))
+    for name, other in orders.items():
+        if other != order:
+            raise ValueError(
+                f"Got label_order={order!r} in the model {first!r} and {other!r} in {name!r}; "
+                "expected one order: pass label_order to compare."
+            )
+    return order
+
+
 def _n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
@@ -198,6 +216,8 @@ def _run(name: str, model: Any, data: _Data, fold: Fold, number: int, n_folds: i
 def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
     train, test = fold
     model = clone(model)
+    if own_label_order(model) is not None:
+        model = with_label_order(model, np.arange(data.n_classes))
     start = perf_counter()
     training_weight = None if data.weight is None else data.weight[train]
     fit_weighted(model, take_rows_of(data.X, train), data.labels[train], training_weight)

@@ -5,7 +5,6 @@ Only the cuts are copied back. The core decides which nodes are open and which c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -134,7 +133,7 @@ class DeviceBoosting:
         else:
             launch("largest_derivatives", self.blocks, THREADS, derivatives, n, self.largest)
             largest = download(device, self.largest, np.float64, 2)
-        units = Units(*(_unit_of(float(value), bits) for value in largest))
+        units = Units(*(_core.gradient_unit(float(value), bits) for value in largest))
         if units.gradient > 0 and units.hessian > 0:
             launch(
                 "round_derivatives", self.blocks, THREADS, derivatives, n,
@@ -224,11 +223,6 @@ def _largest_logistic(found: NDArray[np.uint64]) -> FloatArray:
     first, second = np.empty(3), np.empty(3)
     _core.logistic_derivatives(scores, np.array([1, 0, 0], dtype=np.uint8), first, second)
     return np.array([np.abs(first[:2]).max(), second[2]])
-
-
-def _unit_of(largest: float, bits: int) -> float:
-    """Power of two as the unit, such that the largest number takes this many bits."""
-    return 0.0 if largest == 0 else math.ldexp(1.0, math.frexp(largest)[1] - bits)
 
 
 def group_features(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank._binning.encoding import Encoding, Matrix
 from treerank._growth.progress import progress_bar
@@ -48,7 +49,11 @@ def grow_splitter_forest(
     change that. A tree depends only on its index, not on the process that grows it.
     """
     trees = []
-    with warn_once(splitter) as caught, progress_bar("growing", verbose) as progress:
+    with (
+        warn_once(splitter) as caught,
+        threadpool_limits(1, user_api="blas"),  # cells are small: more threads would only wait
+        progress_bar("growing", verbose) as progress,
+    ):
         run = Parallel(n_jobs, prefer="processes", return_as="generator")
         jobs = (
             delayed(_grow)(
@@ -95,6 +100,10 @@ def _grow(
         units = units * sampling.counts(number, n_rows)
     state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)
     sample = TreeRows(rows, labels, units, weights.scale, encoding, n_classes)
-    with gather_in_worker(parent) as caught:
+    in_worker = os.getpid() != parent
+    with (
+        gather_in_worker(parent) as caught,
+        threadpool_limits(1 if in_worker else None, user_api="blas"),
+    ):
         tree = grow_cell_tree(sample, splitter, replace(options, seed=int(state[0])))
     return tree, caught

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 
 from treerank import _core
 from treerank._binning.binning import Codes
@@ -116,6 +117,7 @@ def grow_cell_trees(
     n_rows = sum(len(tree.root.rows) for tree in trees)
     with (
         warn_once(splitter),
+        threadpool_limits(1, user_api="blas"),  # cells are small: more threads would only wait
         progress_bar("growing", verbose) as progress,
         Parallel(n_jobs, require="sharedmem") as run,
     ):

@@ -53,6 +53,14 @@ def innermost(classifier: Any) -> Any:
     return classifier
 
 
+def own_label_order(classifier: Any) -> list[Any] | None:
+    """Return the `label_order` that was given to a classifier, also inside a pipeline."""
+    ranker = innermost(classifier)
+    parameters = ranker.get_params(deep=False) if hasattr(ranker, "get_params") else {}
+    order = parameters.get("label_order")
+    return None if order is None else list(order)
+
+
 def with_label_order(classifier: Any, label_order: NDArray[Any]) -> Any:
     """Return an unfitted classifier that ranks the classes in this order, if it has a choice."""
     ranker = innermost(classifier)

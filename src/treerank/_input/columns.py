@@ -152,6 +152,8 @@ def as_numbers(series: nw.Series[Any], name: str) -> Numbers:
         numbers = series.to_numpy()
         if numbers.dtype in (np.float64, np.float32):
             return numbers
+    if series.dtype in (nw.Int128, nw.UInt128):  # which NumPy does not have
+        return series.cast(nw.Float64).to_numpy()
     if series.dtype.is_integer():  # pyarrow's cast refuses integers that a double would round
         return np.asarray(series.to_numpy(), dtype=np.float64)
     if series.dtype != nw.Object:

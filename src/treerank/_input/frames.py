@@ -20,16 +20,28 @@ def open_frame(table: Any) -> nw.DataFrame[Any] | None:
     """Wrap a data frame of any library with narwhals; return None for anything else."""
     if isinstance(table, np.ndarray):
         return None
+    if nw.dependencies.is_pyarrow_table(table):
+        table = _without_views(table)
     try:
         frame = nw.from_native(table, eager_only=True, pass_through=True)
     except nw.exceptions.DuplicateError:
-        names = [str(name) for name in table.columns]
+        # The columns of a pyarrow table are the values.
+        names = [str(name) for name in getattr(table, "column_names", table.columns)]
         [(name, count)] = Counter(names).most_common(1)
         raise ValueError(
             f"Got {count} columns named {name!r}; expected unique column names. Rename them, or "
             "drop some."
         ) from None
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _without_views(table: Any) -> Any:
+    """Return a table of pyarrow whose text can be taken row by row, as views cannot."""
+    views = [field.name for field in table.schema if str(field.type) == "string_view"]
+    for name in views:
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(place).cast("large_string"))
+    return table
 
 
 def few_rows(table: Any) -> tuple[list[Any], NDArray[Any]] | None:

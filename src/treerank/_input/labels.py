@@ -140,8 +140,10 @@ def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
     levels = levels_in_order(series)
     if levels is not None:
         return order_of_levels(levels, set(series.unique().to_list()))
-    if isinstance(series.dtype, nw.Categorical) and series.n_unique() > 2:
-        raise_unordered_labels(series.unique().to_list())
+    if isinstance(series.dtype, nw.Categorical):
+        present = series.drop_nulls().unique().to_list()
+        if len(present) > 2:
+            raise_unordered_labels(present)
     return None
 
 
@@ -185,7 +187,7 @@ def _reorder(
     if unknown:
         raise ValueError(
             f"Got label_order={label_order!r}, which misses the label {unknown[0]!r} of y; "
-            "expected every class once, worst first."
+            f"expected every class once, worst first.{_said_if_encoded(classes, declared)}"
         )
     if absent:
         raise ValueError(
@@ -194,6 +196,17 @@ def _reorder(
         )
     new_number = np.array([place[label] for label in classes.tolist()], dtype=np.intp)
     return np.asarray(classes[np.argsort(new_number)])
+
+
+def _said_if_encoded(classes: NDArray[Any], declared: NDArray[Any]) -> str:
+    """Return the remedy if another model seems to have replaced the labels by 0, 1 and so on."""
+    if len(classes) != len(declared) or classes.tolist() != list(range(len(classes))):
+        return ""
+    return (
+        " Some tools of scikit-learn, such as StackingClassifier, BaggingClassifier and "
+        "cross_val_predict, pass labels on as 0, 1 and so on, in alphabetical order: number the "
+        "labels yourself, worst first, and leave label_order out."
+    )
 
 
 def _check_number(classes: NDArray[Any], max_classes: int) -> None:
@@ -224,6 +237,11 @@ def labels_as_array(y: ArrayLike) -> Any:
         if is_text or series.null_count() > 0:
             return np.array(series.to_list(), dtype=object)
         return series.to_numpy()
+    if isinstance(y, np.ma.MaskedArray):  # NumPy would drop the mask
+        hidden, y = np.ma.getmaskarray(y), y.data
+        if hidden.any():
+            y = y.astype(object)
+            y[hidden] = None
     if isinstance(y, list | tuple):  # NumPy would turn numbers among text into text
         known = [isinstance(v, str) for v in y if not is_missing(v)]
         if any(known) and not all(known):

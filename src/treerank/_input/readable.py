@@ -30,6 +30,10 @@ def _check_readable(X: TableLike) -> None:
     if type(X) is str or hasattr(X, "collect_schema"):
         hint = "call collect() first" if hasattr(X, "collect_schema") else "read it first"
         raise TypeError(f"Got X of type {type(X).__name__}; expected a table: {hint}.")
+    if type(X).__name__ == "RecordBatch":  # NumPy reads it as rows without names
+        raise TypeError(
+            "Got X of type RecordBatch; expected a table: pyarrow.Table.from_batches([X])."
+        )
     _check_no_mapping(X)
     _check_no_series(X)
     if isinstance(X, np.ndarray):

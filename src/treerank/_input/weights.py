@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -228,12 +229,18 @@ def check_has_weight(has_weight: bool) -> None:
         raise ValueError("Got sample_weight of zeros only; expected some positive weight.")
 
 
+def _with_mask(sample_weight: Any) -> Any:
+    """Put NaN where a masked array hides a weight, which NumPy would bring to light."""
+    is_masked = isinstance(sample_weight, np.ma.MaskedArray)
+    return sample_weight.astype(np.float64).filled(np.nan) if is_masked else sample_weight
+
+
 def check_weight_block(
     sample_weight: ArrayLike | None, n_rows: int, first_row: int = 0
 ) -> NDArray[np.float64]:
     """Check the weights of a block of rows that starts at row `first_row`."""
     try:
-        weight = np.asarray(sample_weight)
+        weight = np.asarray(_with_mask(sample_weight))
         if weight.dtype.kind in "cmM":
             raise TypeError
         weight = weight.astype(np.float64)

@@ -28,6 +28,7 @@ SUFFIX = ".tmp"
 MAX_LINKS = 40  # the limit of Linux
 # Folders of open file descriptors. Links in them lead to streams, even if to a file at present.
 STREAMS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # no room on the disk, or not for this user
 # Without locks (on Windows), only the age shows that the writer is gone.
 OLD_SECONDS = 24 * 3600
 
@@ -36,7 +37,8 @@ OLD_SECONDS = 24 * 3600
 def atomic_write(path: AnyPath) -> Iterator[Path]:
     """Yield a temporary file beside the path. Rename it on success, remove it on an exception.
 
-    A symbolic link is kept, and the file that it points to is replaced.
+    A symbolic link is kept, and the file that it points to is replaced. An error that the disk is
+    full names the path, which not all writers do.
     """
     target = find_target(path)
     # Every write to this target has the same prefix, which is short even if the name is long.
@@ -52,6 +54,10 @@ def atomic_write(path: AnyPath) -> Iterator[Path]:
         mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~mask
         temporary.chmod(mode)
         temporary.replace(target)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
     finally:
         temporary.unlink(missing_ok=True)
         _close(lock)

@@ -72,8 +72,21 @@ class ParquetFiles:
             with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
                 if file.metadata.num_rows == 0:
                     continue
-                for batch in file.iter_batches(n_rows, columns=names, use_threads=use_threads):
+                batches = file.iter_batches(n_rows, columns=names, use_threads=use_threads)
+                while (batch := self._next(batches, path)) is not None:
                     yield pa.Table.from_batches([batch]).select(names)
+
+    @staticmethod
+    def _next(batches: Iterator[Any], path: Path) -> Any:
+        """Return the next batch, None at the end; name the file if it is damaged."""
+        pa, _ = import_pyarrow()
+        try:
+            return next(batches, None)
+        except (pa.ArrowInvalid, OSError) as error:
+            said = str(error).strip(" .")
+            raise ValueError(
+                f"Got {str(path)!r}, which is damaged ({said}); write it again."
+            ) from error
 
 
 def open_parquet(path: Paths, needed: Sequence[str]) -> ParquetFiles:
@@ -86,6 +99,8 @@ def open_parquet(path: Paths, needed: Sequence[str]) -> ParquetFiles:
         try:
             metadata = pq.read_metadata(file)
         except (pa.ArrowInvalid, pa.ArrowIOError) as error:
+            if getattr(error, "errno", None) is not None:  # it cannot be opened
+                raise
             raise ValueError(f"Got {str(file)!r}, which is not a Parquet file ({error}).") from None
         if metadata.num_rows == 0:
             continue

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from treerank._input.frames import frame_of
+from treerank._input.frames import frame_of, open_frame
 from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
@@ -182,13 +182,13 @@ def auc_importance(
     repeats = check_integer("n_repeats", n_repeats, 1) or 1
     classes = label_order_of(model)
     labels = check_known_labels(y, classes)
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    names = _feature_names(model, frame if isinstance(frame, nw.DataFrame) else None)
+    frame = open_frame(X)
+    names = _feature_names(model, frame)
     members = check_groups(groups, names)
     rng = np.random.default_rng(seed_of(random_state))
 
     def score(at: list[int], order: NDArray[np.intp] | None) -> Floats:
-        rows = X if order is None else _shuffled(frame, at, order)
+        rows = X if order is None else _shuffled(X if frame is None else frame, at, order)
         return ranking_scores(model, rows)
 
     judged = labels, classes, sample_weight

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._growth.trees import check_monotonic
+from treerank._input.columns import is_missing
 from treerank._input.parameters import check_choice, check_integer, check_number, is_whole
 from treerank._input.types import FittedRanker, TableLike
 from treerank._reading.attributions import Attributions, attributions, data_of, rows_of
 from treerank._reading.tree_sums import tree_sum
-from treerank._reading.usual_values import UsualValues, format_value, is_missing, usual_values
+from treerank._reading.usual_values import UsualValues, format_value, usual_values
 
 # Most rows of the reference that a row is compared with, spread evenly over the ranking.
 MOST_ROWS = 128

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.columns import is_missing
 from treerank._reading.rules import _number
 
 
@@ -60,11 +61,6 @@ def usual_values(name: str, column: NDArray[Any], is_category: bool, rows: str) 
         shares = {level: n / len(column) for level, n in counts.most_common()}
         return UsualValues(name, rows, None, shares, missing)
     return UsualValues(name, rows, float(np.median(known)) if known else None, {}, missing)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None or NaN."""
-    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
 
 
 def format_value(value: Any) -> str:

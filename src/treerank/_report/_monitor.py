@@ -13,6 +13,7 @@ import numpy as np
 
 from treerank._report._pictures import Picture, path
 from treerank._report._render import check_out, render_page, write
+from treerank._report._sample import with_target
 from treerank._report._stability import MOVED, STABLE
 from treerank.metrics._proportion import normal_quantile
 
@@ -43,6 +44,7 @@ def _context(found: Monitoring, title: str | None) -> dict[str, Any]:
     return {
         "title": f"Monitoring of a {found.model}" if title is None else str(title),
         "found": found,
+        "event": with_target(found.target, found.classes[1]),
         "names": names,
         "last": last,
         "moved": MOVED,

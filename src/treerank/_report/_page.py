@@ -34,7 +34,7 @@ from treerank._report._ordinal import (
 from treerank._report._reasons import choose_rows, reasons
 from treerank._report._render import check_out, render, require_jinja2, write
 from treerank._report._roc import cuts_of_cells, cuts_of_sample, roc_picture, roc_summary
-from treerank._report._sample import ScoredRows, hold_out, read_sample
+from treerank._report._sample import ScoredRows, hold_out, read_sample, with_target
 from treerank._report._stability import stability_parts
 from treerank._report._strata import strata, tree_data
 from treerank._report._summary import summary_sentences
@@ -255,8 +255,8 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
     context: dict[str, Any] = {
         "two_classes": two_classes,
         "quality": "AUC" if two_classes else "VUS",
-        "event": _with_name(sample.target, classes[-1]),
-        "non_event": _with_name(sample.target, classes[0]),
+        "event": with_target(sample.target, classes[-1]),
+        "non_event": with_target(sample.target, classes[0]),
         "view": view,
         "is_training": judged.held_out is None and _are_training_rows(view),
         "training_auc": _training_quality(training, view, two_classes, level, model),
@@ -265,7 +265,7 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
         "calibration": calibration(sample, level) if two_classes else None,
         "surface": surface_picture(sample, label_order),
         "histogram": score_histogram(
-            sample, [_with_name(sample.target, label) for label in classes]
+            sample, [with_target(sample.target, label) for label in classes]
         ),
         "shades": [shade(k, len(classes)) for k in range(len(classes))],
         "by_cut": None if two_classes else cuts_between_classes(sample, label_order, level),
@@ -287,10 +287,6 @@ def _ranking(model: Any, judged: Judged, level: float) -> tuple[dict[str, Any], 
 def _are_training_rows(view: CellView | None) -> bool:
     """Whether the counts of the evaluation rows equal those of the training rows in all cells."""
     return view is not None and np.array_equal(view.judged, view.tree.counts)
-
-
-def _with_name(target: str, label: str) -> str:
-    return f"{target} = {label}" if target else label
 
 
 def _curve(

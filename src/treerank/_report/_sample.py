@@ -106,13 +106,21 @@ def read_sample(
     weighted = bool((weight != 1).any())
     return ScoredRows(
         table, rows, code, weight, score, probability, given, mark, weighted,
-        _name_of(y) if target is None else str(target), len(labels),
+        target_name(y, target), len(labels),
     )  # fmt: skip
 
 
-def _name_of(y: Any) -> str:
+def target_name(y: Any, target: str | None = None) -> str:
+    """Return the name of the labels; empty if they have none and none is given."""
+    if target is not None:
+        return str(target)
     name = getattr(y, "name", None)
     return name if isinstance(name, str) else ""
+
+
+def with_target(target: str, label: Any) -> str:
+    """Return a label in words, with the name of the labels if they have one."""
+    return f"{target} = {label}" if target else str(label)
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -9,7 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.columns import is_missing
+from treerank._input.columns import is_missing, object_kinds
+from treerank._input.frames import open_frame
 from treerank._input.types import FittedClassifier, TableLike
 
 
@@ -20,8 +21,7 @@ class RowTable:
     """
 
     def __init__(self, X: TableLike) -> None:
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        self._frame = frame if isinstance(frame, nw.DataFrame) else None
+        self._frame = open_frame(X)
         self._array = np.asarray(X if self._frame is None else ())
 
     def __len__(self) -> int:
@@ -67,6 +67,9 @@ class RowTable:
 def _as_column(values: list[Any], array: NDArray[Any] | None) -> NDArray[Any]:
     if array is not None and array.dtype.kind in "biuf":
         return array.astype(np.float64)
+    first = next((value for value in values if not is_missing(value)), "")
+    if not isinstance(first, str) and object_kinds(values).counts.keys() == {"number"}:
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
     column = np.empty(len(values), dtype=object)
     column[:] = [None if is_missing(value) else str(value) for value in values]
     return column

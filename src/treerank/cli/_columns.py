@@ -125,7 +125,7 @@ def _take_numbers(found: Features, name: str, column: Any, wanted: str | None) -
 def _numbers_rows(name: str, column: Any, numbers: Any) -> bool:
     """Whether a column numbers the rows: distinct integers, consecutive or named like an id.
 
-    Integers with so many digits that rounding them to doubles makes some equal count as well.
+    Integers with so many digits that doubles cannot tell them all apart need no such name.
     """
     n = len(column)
     if n <= FEW_ROWS or column.null_count:
@@ -134,11 +134,19 @@ def _numbers_rows(name: str, column: Any, numbers: Any) -> bool:
     if not (np.isfinite(values).all() and (values == np.round(values)).all()):
         return False
     ordered = np.sort(values)
+    if np.abs(ordered[[0, -1]]).max() >= 2**53 and _is_written_in_digits(column):
+        return len(pc.unique(column)) == n
     if (np.diff(ordered) == 0).any():
-        is_rounded = np.abs(ordered[[0, -1]]).max() >= 2**53
-        return bool(is_rounded and len(pc.unique(column)) == n)
+        return False
     spelled = re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
     return bool(ordered[-1] - ordered[0] == n - 1 or ID_NAME.search(spelled))
+
+
+def _is_written_in_digits(column: Any) -> bool:
+    """Whether all values are integers, by their type or as text without point or exponent."""
+    if pa.types.is_string(column.type):
+        return bool(pc.all(pc.match_substring_regex(column, r"^\s*[+-]?\d+\s*$")).as_py())
+    return not pa.types.is_floating(column.type)
 
 
 def _take_text(

@@ -13,7 +13,7 @@ MOST_LINES = 20
 NO_TABLES = {
     b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
     b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
-    b"PAR1": "this is Parquet; call the file .parquet.",
+    b"PAR1": "this is Parquet; give it as a file whose name ends in .parquet.",
     b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
     b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
     b"sep=": "the first line is a separator for Excel; remove it.",
@@ -32,6 +32,8 @@ def find_encoding(blocks: Iterable[bytes]) -> str:
     for number, block in enumerate(blocks):
         if number == 0 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
+        if number == 0 and 3 * block.count(0) > len(block):  # every other byte, in Latin script
+            return "utf-16-le" if block[:1] != b"\0" else "utf-16-be"
         if found == "utf8" and not _can_decode(decoder, block):
             found = "cp1252"
         if found == "cp1252" and not _can_decode(codecs.getincrementaldecoder(found)(), block):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -26,11 +27,18 @@ OPTIONS = {
 }  # fmt: skip
 _GIVEN = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:(None\b)|(?=\S))")
 
+OS_REMEDIES = {
+    errno.EACCES: "; ask for the right to open it",
+    errno.ENOSPC: "; free some, or write elsewhere",
+}
+
 # Values of Python in messages about options, and how the command line says them.
 _PYTHON = [
     (re.compile(r"(Got (--[\w-]+)[^;]*); expected None: "), r"\1; leave out \2: "),
     (re.compile(r"(Got --[^;]*; expected )None, "), r"\1"),
     (re.compile(r"(Got (--[\w-]+)[^;]*; expected .*?) or None\."), r"\1, or leave out \2."),
+    (re.compile(r"Got --cv 'prefit' with the rows"), "Got the rows"),
+    (re.compile(r"Leave out cv, or pass other rows\."), "Give other rows."),
     (re.compile(r", or a numpy\.random\.RandomState"), ""),
 ]
 
@@ -89,8 +97,11 @@ def _user_errors() -> tuple[type[Exception], ...]:
 def _format(error: BaseException) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"{error.filename}: there is no such file."
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.errno is not None:
+        where = "" if error.filename is None else f"{error.filename}: "
+        # pyarrow says in place of the cause what it was doing.
+        cause = error.strerror if error.filename is not None else os.strerror(error.errno)
+        return f"{where}{cause}{OS_REMEDIES.get(error.errno, '')}."
     return str(error)
 
 

@@ -24,14 +24,15 @@ def fault(
     said = str(error)
     if "UTF8" in said or "utf8" in said or "UTF-8" in said:
         return source.undecodable(_undecodable_line(source))
-    if "Empty CSV file" in said:
-        return source.bad("the file is empty; expected a line of column names and rows.")
+    if "Empty CSV file" in said:  # an empty file has no header, which is read before
+        return source.bad("there are column names but no rows.")
     ragged = re.search(r"Expected (\d+) columns, got (\d+)", said)
     if ragged:
         row = re.search(r"Row #(\d+)", said) or _ragged_row(source, types)
         where = source.place(int(row[1]) - 2) if row else "a line"  # the names are row 1
         return source.bad(
-            f"{where} has {ragged[2]} values, the first line has {ragged[1]} names; correct "
+            f"{where} has {_several(ragged[2], 'value')}, the first line has "
+            f"{_several(ragged[1], 'name')}; correct "
             "the line, or give the right --delimiter."
         )
     if "straddles" in said:
@@ -42,6 +43,10 @@ def fault(
     if re.search(r"In CSV column #\d+.*?: CSV conversion error to ", said, re.DOTALL):
         return _bad_number(source, types) or source.bad(said)
     return source.bad(f"it cannot be read ({said}).")
+
+
+def _several(number: str, what: str) -> str:
+    return f"{number} {what}" if number == "1" else f"{number} {what}s"
 
 
 def _ragged_row(source: Source, types: dict[str, Any]) -> re.Match[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
@@ -48,10 +49,12 @@ def _check_writable(path: Path, stdout: bool) -> None:
     if not path.parent.is_dir():
         raise BadInput(f"{path}: there is no folder {str(path.parent)!r}; create it first.")
     try:
-        find_target(path)
+        target = find_target(path)
     except ValueError:
         remedy = "name a file, or - for the standard output" if stdout else "name a file"
         raise BadInput(f"{path}: this is a device, a pipe or a socket; {remedy}.") from None
+    if not os.access(target.parent, os.W_OK):
+        raise BadInput(f"{path}: its folder cannot be written to; choose another.")
 
 
 def _files(given: str) -> Iterator[Path]:

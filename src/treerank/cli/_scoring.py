@@ -223,6 +223,8 @@ def output_format(out: str) -> tuple[str, str | None]:
 def _writer(out: str) -> Iterator[Any]:
     """Yield a function that writes a block. The file appears complete or not at all."""
     if out == "-":
+        if sys.stdout is None:
+            raise BadInput("The standard output is closed; name a file: --out FILE.")
         options = _write_options(",")
         stdout = sys.stdout.buffer
         with _Sheet(

@@ -121,25 +121,50 @@ class Source:
         """Open the text as a stream of decompressed bytes."""
         if self.path == "-":
             if self._stream is None:
+                if sys.stdin is None:
+                    raise self.bad("it is closed; name a file, or send a table through a pipe.")
                 raw = io.BufferedReader(sys.stdin.buffer)  # type: ignore[type-var]
                 packed = raw.peek(2)[:2] == b"\x1f\x8b"
                 self._stream = gzip.GzipFile(fileobj=raw) if packed else raw
             return self._stream
-        if not Path(self.path).is_file():
-            raise FileNotFoundError(2, "", self.path)
+        self._check_file()
         return pa.input_stream(self.path, compression="detect")
 
+    def _check_file(self) -> None:
+        """Raise if the path is not that of a file that can be opened."""
+        path = Path(self.path)
+        if path.is_dir():
+            raise self.bad("this is a folder; name a file in it.")
+        if path.exists() and not path.is_file():
+            raise self.bad("this is a device, a pipe or a socket; name a file, or - for a pipe.")
+        path.open("rb").close()
+
     def header(self) -> list[str]:
-        """Read and check the names of the columns."""
+        """Read and check the names of the columns, without an unnamed index at the left."""
         names = self._parquet().schema_arrow.names if self.is_parquet else self._text_header()
+        first = 1 if self._has_unnamed_index(names) else 0
         seen: set[str] = set()
-        for i, name in enumerate(names, start=1):
+        for i, name in enumerate(names[first:], start=first + 1):
             if name in seen:
                 raise self.bad(f"the column name {name!r} occurs twice; rename one of the columns.")
             if not name:
-                raise self.bad(f"column {i} has no name; put names into the first line.")
+                raise self.bad(f"column {i} has no name; give it one, or remove the column.")
             seen.add(name)
-        return list(names)
+        return list(names[first:])
+
+    def _has_unnamed_index(self, names: Sequence[str]) -> bool:
+        """Whether the first name is empty, as where pandas and R write the names of the rows."""
+        return not self.is_parquet and len(names) > 1 and not names[0].strip()
+
+    def index_columns(self) -> dict[str, str]:
+        """Columns that hold the index of a data frame, by name, in words."""
+        if self.is_parquet:
+            stored = (self._parquet().schema_arrow.pandas_metadata or {}).get("index_columns", [])
+            named = [name for name in stored if isinstance(name, str)]
+            return {name: f"{name!r} (the index of a data frame)" for name in named}
+        if self._has_unnamed_index(self._text_header()):
+            return {"": "the first column (which has no name, as the index of a data frame)"}
+        return {}
 
     @contextmanager
     def _unpacking(self) -> Iterator[None]:
@@ -258,21 +283,34 @@ class Source:
     # --- Parquet ---
 
     def _parquet(self) -> Any:
-        if not Path(self.path).is_file():
-            raise FileNotFoundError(2, "", self.path)
-        try:
+        self._check_file()
+        with self._reading_parquet():
             return pq.ParquetFile(self.path)
-        except pa.ArrowInvalid as error:
-            raise self.bad(f"this is not a Parquet file ({error}).") from None
+
+    @contextmanager
+    def _reading_parquet(self) -> Iterator[None]:
+        """Name the file if it is damaged, which the original errors do not."""
+        try:
+            yield
+        except (pa.ArrowInvalid, OSError) as error:
+            said = str(error).strip(" .")
+            raise self.bad(
+                f"this is not a Parquet file, or it is damaged ({said}); write it again."
+            ) from None
 
     # --- tables ---
 
     def read(self, names: list[str]) -> Any:
         """Read the whole table: columns as text, or with their types in Parquet."""
-        table = self._parquet().read(columns=names) if self.is_parquet else self._read_text(names)
+        table = self._read_parquet(names) if self.is_parquet else self._read_text(names)
         if table.num_rows == 0:
             raise self.bad("there are column names but no rows.")
         return table
+
+    def _read_parquet(self, names: list[str]) -> Any:
+        file = self._parquet()
+        with self._reading_parquet():
+            return file.read(columns=names)
 
     def _read_text(self, names: list[str]) -> Any:
         types = dict.fromkeys(names, pa.string())
@@ -311,8 +349,17 @@ class Source:
             return None
 
     def _parquet_sample(self, names: list[str]) -> Any:
-        blocks = self._parquet().iter_batches(batch_size=1 << 14, columns=names)
-        return next((pa.Table.from_batches([block]) for block in blocks), None)
+        block = next(self._batches(1 << 14, names), None)
+        return None if block is None else pa.Table.from_batches([block])
+
+    def _batches(self, n_rows: int, names: list[str]) -> Iterator[Any]:
+        batches = self._parquet().iter_batches(batch_size=n_rows, columns=names)
+        while True:
+            with self._reading_parquet():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
 
     def _text_blocks(self, types: dict[str, Any], text_can_be_null: bool) -> Iterable[Any]:
         options = self.csv_options(types, list(types), text_can_be_null)
@@ -330,7 +377,7 @@ class Source:
 
     def _parquet_blocks(self, types: dict[str, Any]) -> Iterable[Any]:
         done = 0
-        for batch in self._parquet().iter_batches(batch_size=1 << 16, columns=list(types)):
+        for batch in self._batches(1 << 16, list(types)):
             columns = []
             for name, wanted in types.items():
                 column = batch.column(name)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from treerank.cli._columns import ColumnRules, is_number, take_columns
-from treerank.cli._dates import PARTS
+from treerank.cli._dates import PARTS, is_date_type
 from treerank.cli._errors import BadInput, note
 from treerank.cli._numbers import NumberStyle, find_style, infinite_number
 from treerank.cli._sources import Source
@@ -29,7 +29,7 @@ class Training:
     weights: NDArray[np.float64] | None
     categories: list[str]
     kinds: dict[str, str]  # column to a description of its type
-    label_order: list[Any] | None = None  # if --positive is given
+    label_order: list[Any] | None = None  # by --positive, or of an ordered categorical
     ids: NDArray[Any] | None = None  # texts that identify the rows (--id)
 
     @property
@@ -97,7 +97,9 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     if weight == target:
         raise source.bad(f"column {target!r} cannot be both --target and --weight.")
     apart = {target, weight, *ids, *column_options.drop}
-    names = [name for name in names if name not in apart]
+    index = source.index_columns()
+    index = {name: said for name, said in index.items() if name not in {*apart, *types}}
+    names = [name for name in names if name not in apart | index.keys()]
     if not names:
         raise source.bad("no column is left to learn from.")
     table = source.read([*names, *dict.fromkeys(name for name in (target, weight, *ids) if name)])
@@ -113,7 +115,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
         problems.append(str(problem).removeprefix(f"{source.label}: ").rstrip("."))
     if problems:
         raise source.bad("; ".join(problems) + ".")
-    _say_left_out(source, features.left_out, column_options.leave_out)
+    _say_left_out(source, [*index.values(), *features.left_out], column_options.leave_out)
     if not features.columns:
         raise source.bad("no column is left to learn from.")
     assert labels is not None
@@ -198,8 +200,9 @@ def did_you_mean(unknown: Iterable[str], names: list[str]) -> str:
 
 def _like(name: str, names: list[str]) -> list[str]:
     """Return the column with the most similar name, if there is any."""
-    by_small = {known.casefold(): known for known in names}
-    return [by_small[found] for found in get_close_matches(name.casefold(), by_small, n=1)]
+    by_small = {known.strip().casefold(): known for known in names}
+    matches = get_close_matches(name.strip().casefold(), by_small, n=1)
+    return [by_small[found] for found in matches]
 
 
 def _list(names: Sequence[str]) -> str:
@@ -210,10 +213,16 @@ def _list(names: Sequence[str]) -> str:
 def _labels(
     source: Source, column: Any, column_options: ColumnOptions
 ) -> tuple[NDArray[Any], list[Any] | None]:
-    """Labels of the rows, as numbers if possible, and their order if --positive is given."""
+    """Labels of the rows, as numbers if possible, and their order if it is declared."""
     name, positive = column_options.target, column_options.positive
+    declared = None
     if pa.types.is_dictionary(column.type):
+        declared = _declared_order(column)
         column = column.cast(column.type.value_type)
+    if is_date_type(column.type) or pa.types.is_binary(column.type):
+        raise source.bad(
+            f"column {name!r} has type {column.type}; expected text, numbers or booleans as labels."
+        )
     check_has_labels(source, column, name)
     _check_spelling(source, column, name)
     if len(pc.unique(column)) < 2:
@@ -222,7 +231,11 @@ def _labels(
             "classes or more to rank."
         )
     if positive is None:
-        return _as_numbers(source, column, name), None
+        labels = _as_numbers(source, column, name)
+        if declared is None:
+            return labels, None
+        places = [pc.index(column, value).as_py() for value in declared]
+        return labels, labels[[place for place in places if place >= 0]].tolist()
     known = [str(value) for value in pc.unique(column).to_pylist()]
     if positive not in known:
         raise source.bad(
@@ -236,6 +249,13 @@ def _labels(
     labels = _as_numbers(source, column, name)
     first = labels[pc.index(column.cast(pa.string()), positive).as_py()]
     return labels, sorted(np.unique(labels).tolist(), key=lambda label: bool(label == first))
+
+
+def _declared_order(column: Any) -> Any:
+    """Return the levels of an ordered categorical of a Parquet file; None if it has no order."""
+    if not column.type.ordered:
+        return None
+    return column.unify_dictionaries().chunk(0).dictionary
 
 
 def labels_in_order(order: str, labels: Sequence[Any]) -> list[Any]:
@@ -278,6 +298,8 @@ def _as_numbers(source: Source, column: Any, name: str) -> NDArray[Any]:
         style = find_style(column, source.decimal)
         if style is not None and style.is_plain:
             column = style.to_numbers(column)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
     labels = column.to_numpy()
     if labels.dtype.kind == "f":
         problem = infinite_number(name, column, source.place)

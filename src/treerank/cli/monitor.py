@@ -115,6 +115,7 @@ def _monitor(options: MonitorOptions, files: list[str]) -> Monitoring:
         after.periods,
         level=options.level,
         alpha=options.alpha,
+        target=options.target,
     )
 
 

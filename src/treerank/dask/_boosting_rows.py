@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import frexp, ldexp
 from operator import itemgetter
 from typing import Any
 
@@ -301,7 +300,7 @@ class DaskRounds:
         if extent.first == 0 or extent.second == 0:
             return None
         weight = int(rows.class_units.sum())
-        units = [_unit_of(part, gradient_bits(weight)) for part in extent[:2]]
+        units = [_core.gradient_unit(part, gradient_bits(weight)) for part in extent[:2]]
         chosen = drawn_features(rows.n_features, plan, number)
         growth = _core.SummedBoosting(
             binning.n_codes, binning.grown_as_sets, plan.monotonic, chosen,
@@ -348,11 +347,6 @@ def boosting_rows(
         cluster, shards, coded.scale / coarser, coded.design_effect, len(coded.names), n_classes,
         checkpoint,
     )  # fmt: skip
-
-
-def _unit_of(largest: float, bits: int) -> float:
-    """Power of two as the unit, such that the largest value takes this many bits."""
-    return ldexp(1.0, frexp(largest)[1] - bits)
 
 
 def _n_rows(shard: Shard) -> int:

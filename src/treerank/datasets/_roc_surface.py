@@ -24,6 +24,10 @@ class RocSurface:
         Share of each class above a decreasing threshold: from 0 to 1, best cell first. Within a
         cell, ties are broken at random, which joins the knots by planes.
 
+    See Also
+    --------
+    treerank.metrics.RocSurface : The surface of scores and labels.
+
     Examples
     --------
     >>> from treerank.datasets import RocSurface

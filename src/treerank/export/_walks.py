@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,7 @@ def _thresholds(binning: Binning, kind: NDArray[np.uint8], feature: Ints, cut: I
 def level_kind(levels: list[Any], name: str) -> str:
     """Whether levels are text, booleans or numbers; raise if text is mixed with others."""
     members = [m for level in levels for m in members_of(level)]
-    odd = next((m for m in members if isinstance(m, tuple)), None)
+    odd = next((m for m in members if not isinstance(m, str | bool | Real)), None)
     if odd is not None:
         raise ValueError(
             f"Got levels such as {odd!r} in column {name!r}; expected text, numbers or booleans, "

@@ -28,6 +28,10 @@ class RocSurface:
         Entry [i, j] is the share of class 2 between the cuts; 0 if i <= j.
     thresholds : ndarray of shape (cells,)
         Lowest score of each cell, best first: cut i > 0 lies just below `thresholds[i - 1]`.
+
+    See Also
+    --------
+    treerank.datasets.RocSurface : The surface of a simulated model, at any point.
     """
 
     low: FloatArray

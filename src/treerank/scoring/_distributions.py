@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.columns import is_missing
 from treerank._input.frames import open_frame
 from treerank._input.types import TableLike
 from treerank.metrics._scorecard import quantile_edges, stability_of_counts
@@ -106,17 +107,17 @@ def count_levels(
     )
     counts = frame.group_by([PERIOD, VALUE]).agg(nw.col(WEIGHT).sum().alias(COUNT))
     columns = (counts[name].to_list() for name in (PERIOD, VALUE, COUNT))
-    return {(int(p), _level(v)): float(n) for p, v, n in zip(*columns, strict=True)}
-
-
-def _level(value: Any) -> str | None:
-    return None if value is None or value != value else str(value)  # noqa: PLR0124 - NaN
+    return {
+        (int(p), None if is_missing(v) else str(v)): float(n)
+        for p, v, n in zip(*columns, strict=True)
+    }
 
 
 def is_missing_value(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mark None, and NaN, the only value that differs from itself."""
-    nothing: Any = np.array(None, dtype=object)
-    return np.asarray(np.equal(values, nothing) | np.not_equal(values, values), dtype=bool)
+    """Mark None, NaN and other missing values."""
+    if values.dtype == object:
+        return np.fromiter(map(is_missing, values.ravel()), bool, values.size).reshape(values.shape)
+    return np.asarray(values != values)  # noqa: PLR0124 (true only for NaN and NaT)
 
 
 def _count_in_array(
@@ -157,7 +158,9 @@ class Columns:
         if self.frame is None:
             values = self.array[:, position]
             return (values.astype(float), values) if values.dtype.kind in "biuf" else (None, values)
-        series = self.frame[name]
+        # A model does not know names that are not text, and goes by position.
+        by_name = name in self.frame.columns
+        series = self.frame[name] if by_name else self.frame[:, position]
         if series.dtype.is_numeric():
             return np.asarray(series.cast(nw.Float64).to_numpy(), dtype=np.float64), series
         return None, series

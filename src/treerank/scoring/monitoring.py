@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from treerank._input.frames import take_rows_of
 from treerank._input.label_order import label_order_of
-from treerank._input.labels import check_known_labels
+from treerank._input.labels import check_known_labels, labels_as_array
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier
 from treerank._input.warn import warn
-from treerank._report._sample import class_codes
+from treerank._report._sample import class_codes, target_name
 from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._distributions import is_missing_value
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
@@ -81,6 +81,8 @@ class Monitoring:
         Confidence level of the intervals; level of the alarms, over all periods and tests.
     model : str
         Name of the model's class.
+    target : str
+        Name of the labels; empty if they have none.
     """
 
     status: str
@@ -95,6 +97,7 @@ class Monitoring:
     level: float
     alpha: float
     model: str
+    target: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; None for unknown values."""
@@ -137,6 +140,7 @@ def monitor(
     *,
     level: float = 0.95,
     alpha: float = 0.05,
+    target: str | None = None,
 ) -> Monitoring:
     """Monitor a binary model in use, period by period, for drift and decline.
 
@@ -167,6 +171,8 @@ def monitor(
         Confidence level of the intervals.
     alpha : float, default=0.05
         Level of the alarms, over all periods and tests.
+    target : str, optional
+        Name of the labels, for the page; by default the name of `y` of the baseline, if it has one.
 
     Returns
     -------
@@ -229,6 +235,7 @@ def monitor(
         level=level,
         alpha=alpha,
         model=type(model).__name__,
+        target=target_name(baseline[1], target),
     )
 
 
@@ -240,7 +247,7 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
     score, probability = score_rows(model, given[0])
     code = np.full(len(score), -1, dtype=np.intp)
     if len(given) > 1 and given[1] is not None:
-        labels = np.asarray(given[1])
+        labels = np.asarray(labels_as_array(given[1]))
         if labels.shape != (len(score),):
             raise ValueError(
                 f"Got labels of shape {labels.shape} in {name} for {len(score)} rows; expected one "

@@ -40,6 +40,9 @@ struct WeightedRows {
     }
 };
 
+// Larger tables of codes do not fit in a core's own cache.
+inline constexpr std::size_t kCacheBytes = 512 * 1024;
+
 // Rows of a node are scattered if the node has fewer than one in this many rows of its view.
 inline constexpr std::size_t kScattered = 16;
 

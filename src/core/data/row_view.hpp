@@ -132,4 +132,25 @@ WideCount pair_units(Row row, const View<Code>& view) {
     return (row & kLabelBit) != 0 ? WideCount{0, units} : WideCount{units, 0};
 }
 
+// Sums the units of rows [first, last) by class.
+template <class Code>
+std::vector<double> class_weights(const Row* first, const Row* last, const View<Code>& view,
+                                  std::size_t n_classes) {
+    std::int64_t units[kMaxClasses] = {};
+    if (view.soft != nullptr) {
+        for (const Row* row = first; row < last; ++row)
+            for (std::size_t k = 0; k < n_classes; ++k)
+                units[k] += view.soft[row_id(*row) * n_classes + k];
+    } else if (view.classes != nullptr) {
+        for (const Row* row = first; row < last; ++row)
+            units[view.classes[row_id(*row)]] += units_of(*row, view.weights);
+    } else {
+        WideCount pair;
+        for (const Row* row = first; row < last; ++row) pair += pair_units(*row, view);
+        units[0] = pair.negative;
+        units[1] = pair.positive;
+    }
+    return {units, units + n_classes};
+}
+
 }  // namespace treerank

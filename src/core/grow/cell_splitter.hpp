@@ -257,17 +257,9 @@ class CellSplitter {
         Weights weight(n_nodes * n_classes);
         const Row* routed = work(open);
         for (const LeafRows& leaf : leaves_) {
-            std::int64_t units[kMaxClasses] = {};
-            for (std::size_t i = leaf.first; i < leaf.last; ++i) {
-                const std::size_t row = row_id(routed[i]);
-                if (open.view->soft != nullptr)
-                    for (std::size_t k = 0; k < n_classes; ++k)
-                        units[k] += open.view->soft[row * n_classes + k];
-                else
-                    units[open.view->classes[row]] += units_of(routed[i], open.view->weights);
-            }
-            for (std::size_t k = 0; k < n_classes; ++k)
-                weight[leaf.node * n_classes + k] = static_cast<double>(units[k]);
+            const Weights own =
+                class_weights(routed + leaf.first, routed + leaf.last, *open.view, n_classes);
+            std::copy(own.begin(), own.end(), weight.begin() + leaf.node * n_classes);
         }
         return weight;
     }

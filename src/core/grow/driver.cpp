@@ -166,22 +166,6 @@ class Driver {
     std::deque<Splitter> alone_;  // one per thread
 };
 
-// Sums the weights by class. With two classes, the label bit of a row is its class.
-template <class Code>
-Weights class_weights(const std::vector<Row>& rows, const Table<Code>& table) {
-    std::int64_t units[kMaxClasses] = {};
-    const std::size_t n_classes = table.n_classes;
-    for (const Row row : rows) {
-        if (table.soft != nullptr)
-            for (std::size_t k = 0; k < n_classes; ++k)
-                units[k] += table.soft[row_id(row) * n_classes + k];
-        else
-            units[n_classes == 2 ? (row & kLabelBit) != 0 : table.labels[row_id(row)]] +=
-                units_of(row, table.weights);
-    }
-    return {units, units + n_classes};
-}
-
 // The rows whose soft labels have any weight.
 template <class Code>
 std::vector<Row> soft_rows(const Table<Code>& table) {
@@ -200,8 +184,10 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
     RowBuffers buffers(std::move(sample));
     auto view = std::make_shared<View<Code>>(view_of(table));
     view->side.resize(table.codes.rows);
+    const Row* rows = buffers.rows.data();
     Growing root =
-        root_cell(class_weights(buffers.rows, table), start.key, options.focus, start.depth);
+        root_cell(class_weights(rows, rows + buffers.rows.size(), *view, table.n_classes),
+                  start.key, options.focus, start.depth);
     Weights total = root.class_weight;
     if (start.total) total = {start.total->negative, start.total->positive};
     Driver<Code, Count> driver(table, options, buffers, std::move(total), pool, monitor);

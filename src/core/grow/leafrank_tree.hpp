@@ -113,10 +113,8 @@ class LeafRankTree : public LeafRankNodes {
     void reset(ClassWeight cell);
     bool may_split(const OpenNode& open) const;
     CutSearch search_of(const OpenNode& open) const;
-    // Adds the two children of a node, the left one first. If the tests below are already known,
-    // nothing is drawn for the children, and they need no keys (`draws` is false).
-    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split,
-                                        bool draws = true);
+    // Adds the two children of a node, the left one first.
+    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split);
     // Turns a node into a test. Returns the index of its left child; the right child follows it.
     std::int32_t add_children(std::int32_t node, const SplitCondition& condition,
                               ClassWeight left_weight) {

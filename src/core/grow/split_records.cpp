@@ -116,7 +116,7 @@ void replay_splits(const OpenNode& root, std::span<const DepthFirst::Test> tests
         found.condition = condition_of(record, splits, features);
         found.left = record.left_weight;
         if (found.condition.categorical) found.set = splits.sets[record.cut];
-        return tree.split(open, found, false);
+        return tree.split(open, found);
     };
     visit(root, tests, splits, split, [&](const OpenNode& open) { tree.note_value(open); });
 }

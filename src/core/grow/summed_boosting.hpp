@@ -52,7 +52,6 @@ class SummedBoosting {
     };
     using SlotOf = std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>;
 
-    void keep(std::int64_t histogram, const GradientSum* sums, const GradientSquares* squares);
     void keep_rest(const BoostedCount& count);
     void start();
     NewtonCut find_cut(const BoostedOpenNode& node) const;

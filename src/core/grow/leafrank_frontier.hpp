@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "core/data/row_view.hpp"
@@ -82,13 +81,14 @@ class LeafRankFrontier {
         LeafRankTree tree;
         std::vector<WideCount> cell_histogram{};  // if missing values are imputed with the mean
     };
-    using Histogram = std::shared_ptr<std::vector<WideCount>>;
     struct Waiting {  // an open node, by slot
         std::size_t trial;
         OpenNode open;
-        Histogram histogram{};      // its own, if kept
-        Histogram parent{};         // the parent's, from which to subtract the sibling's
-        std::int32_t sibling = -1;  // the slot of the sibling
+        // If kept; before the node is searched, the parent's, less the sibling's once that is
+        // known.
+        std::vector<WideCount> histogram{};
+        std::int32_t larger =
+            -1;  // the slot of the sibling whose histogram follows from this one's
         bool searched = false;
         Split split{};
     };
@@ -97,9 +97,8 @@ class LeafRankFrontier {
     void gather(std::size_t trial, const OpenNode& open);
     void want_all();
     void search(Waiting& waiting, const WideCount* histogram);
-    void search_by_subtraction();
     std::vector<std::uint8_t> nodes_to_split() const;
-    void place_children(const Waiting& parent, const std::pair<OpenNode, OpenNode>& children,
+    void place_children(Waiting& parent, const std::pair<OpenNode, OpenNode>& children,
                         SlotStep& step, std::vector<Waiting>& next,
                         std::vector<std::int32_t*>& gathered);
 

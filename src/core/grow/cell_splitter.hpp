@@ -207,13 +207,15 @@ class CellSplitter {
         const Weights& cell = open.cell->class_weight;
         const ClassWeight weight{cell[pair.first], cell[pair.second]};
         const std::size_t n = select(open, pair, work(open));
-        const View<Code>& view = pair_view(open, pair);
+        LeafRankSample<Code> sample{
+            pair_view(open, pair), work(open), n,     scratch(open), features,
+            {0, 0, key},           weight,     weight};
         if (pruner_) unpermuted_.assign(work(open), work(open) + n);
-        leafrank_.grow(view, work(open), n, scratch(open), weight, features, {0, 0, key}, weight,
-                       histogram_of(open, pair).get());
-        if (pruner_)
-            pruner_->prune(leafrank_, {view, unpermuted_.data(), n, weight, features, key},
-                           scratch(open));
+        leafrank_.grow(sample, histogram_of(open, pair).get());
+        if (pruner_) {
+            sample.rows = unpermuted_.data();
+            pruner_->prune(leafrank_, sample);
+        }
         Weights leaf_weight;
         if (!has_two_classes() && leafrank_.nodes.size() > 1) {
             route(open, leafrank_.nodes, leafrank_.category_sets);

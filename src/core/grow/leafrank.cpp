@@ -198,7 +198,7 @@ std::size_t LeafRank<Code, Count>::rows_to_pass_on(std::size_t n_left) const {
 }
 
 template <class Code, class Count>
-void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
+void LeafRank<Code, Count>::grow_passed_on() {
     // Start with the largest nodes, so that no thread is left with a large one at the end.
     std::stable_sort(passed_on_.begin(), passed_on_.end(),
                      [](const Open& a, const Open& b) { return a.size() > b.size(); });
@@ -208,8 +208,8 @@ void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
         grown[i] = std::make_unique<LeafRank>(features_, options_, monitor_, nullptr);
         OpenNode root = open;
         root.node = 0;
-        grown[i]->grow(*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first, cell,
-                       cell_features_, root, nodes[open.node].weight,
+        grown[i]->grow({*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first,
+                        cell_features_, root, nodes[open.node].weight, cell_},
                        open.complete ? open.histogram : nullptr);
     });
     for (std::size_t i = 0; i < grown.size(); ++i) {
@@ -255,26 +255,25 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
 }
 
 template <class Code, class Count>
-void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                 ClassWeight cell, const std::vector<std::int32_t>& features,
-                                 const OpenNode& root, ClassWeight weight, Count* histogram) {
-    view_ = &view;
-    rows_ = rows;
+void LeafRank<Code, Count>::grow(const LeafRankSample<Code>& sample, Count* histogram) {
+    const std::size_t n = sample.n;
+    view_ = &sample.view;
+    rows_ = sample.rows;
     n_rows_ = n;
     rows_to_pass_on_ = 0;
-    scratch_rows_ = scratch;
-    cell_features_ = features;
+    scratch_rows_ = sample.scratch;
+    cell_features_ = sample.features;
     given_ = histogram;
-    reset(cell);
-    nodes[0].weight = weight;
+    reset(sample.cell);
+    nodes[0].weight = sample.weight;
     leaves.clear();
     rows_since_check_ = kRowsPerCheck;
-    split_search_.enter(view, rows, n);
+    split_search_.enter(*view_, rows_, n);
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{root, 0, n, known ? histogram : nullptr, known};
+    const Open open{sample.root, 0, n, known ? histogram : nullptr, known};
     if (grows_best_first()) return grow_best_first(open);
     grow_depth_first(open);
-    if (!passed_on_.empty()) grow_passed_on(cell);
+    if (!passed_on_.empty()) grow_passed_on();
 }
 
 template <class Code, class Count>

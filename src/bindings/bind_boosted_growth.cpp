@@ -24,8 +24,8 @@ void start(BoostedGrowth& growth, const nb::dict& options, double gradient_unit,
     if (sum.size() != 3 || n_rows < 0)
         throw nb::value_error("start: rows, gradient, curvature and weight expected");
     BoostingOptions parsed = boosting_options(options);
-    parsed.gradient_unit = gradient_unit;
-    parsed.hessian_unit = hessian_unit;
+    parsed.scale.gradient_unit = gradient_unit;
+    parsed.scale.hessian_unit = hessian_unit;
     growth.start(parsed, n_rows, {sum.data()[0], sum.data()[1], sum.data()[2]}, most_open);
 }
 

@@ -31,7 +31,8 @@ BoostedGrowth::BoostedGrowth(Features features)
 
 void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
                           const GradientSum& sum, std::size_t most_open, std::size_t most_ahead) {
-    tree_.reset(options);
+    tree_.options = options;
+    tree_.cells.clear();
     most_open_ = std::max<std::size_t>(most_open, 1);
     // Cells are halved ahead of their turn only if inner trees are single tests: rows that a deeper
     // inner tree has moved could not be restored.
@@ -370,7 +371,7 @@ void BoostedGrowth::halve(const std::vector<Open>& cells) {
 NewtonSearch BoostedGrowth::search(const BoostedOpenNode& node, double row_variance) const {
     return {node.sum,
             node.bounds,
-            tree_.scale,
+            tree_.options.scale,
             tree_.options.min_weight_leaf,
             tree_.options.independent_weight,
             row_variance};
@@ -378,7 +379,8 @@ NewtonSearch BoostedGrowth::search(const BoostedOpenNode& node, double row_varia
 
 double BoostedGrowth::row_variance(const BoostedOpenNode& node,
                                    const GradientSquares& squares) const {
-    return squares.variance(node.sum, tree_.scale, tree_.options.independent_weight, square_shift_);
+    return squares.variance(node.sum, tree_.options.scale, tree_.options.independent_weight,
+                            square_shift_);
 }
 
 }  // namespace treerank

@@ -63,7 +63,8 @@ class Assembly {
             const InnerNode& node = cell.nodes[i];
             LeafRankNode& test = tree.tests[first + number];
             nodes[first + number] = &node.at;
-            test.weight = {from_.scale.gradient(node.at.sum), from_.scale.hessian(node.at.sum)};
+            test.weight = {from_.options.scale.gradient(node.at.sum),
+                           from_.options.scale.hessian(node.at.sum)};
             if (node.left < 0) return add_leaf(node, cell, test);
             importance[node.cut.feature] += node.cut.gain;
             test.condition = node.cut.condition();
@@ -88,12 +89,6 @@ class Assembly {
 };
 
 }  // namespace
-
-void GrowingBoostedTree::reset(const BoostingOptions& given) {
-    options = given;
-    scale = {options.gradient_unit, options.hessian_unit, options.l2};
-    cells.clear();
-}
 
 std::pair<Segment, Segment> GrowingBoostedTree::sides_of(const Segment& at,
                                                          const NewtonCut& cut) const {
@@ -139,8 +134,8 @@ Halves GrowingBoostedTree::halves_of(const BoostedCell& cell) const {
         left.n += leaf(i).n;
         left.sum += leaf(i).sum;
         if (constrained && value(leaf(i)) == value(leaf(i + 1))) continue;
-        const double gain = scale.gain(left.sum, cell.at.bounds) +
-                            scale.gain(cell.at.sum - left.sum, cell.at.bounds);
+        const double gain = options.scale.gain(left.sum, cell.at.bounds) +
+                            options.scale.gain(cell.at.sum - left.sum, cell.at.bounds);
         if (gain > best) {
             best = gain;
             halves.n_left = i + 1;

@@ -60,11 +60,8 @@ class GrowingBoostedTree {
   public:
     explicit GrowingBoostedTree(const Features& features) : features_(features) {}
 
-    // Starts over without cells.
-    void reset(const BoostingOptions& options);
-
     // The Newton step of a segment, clipped to its bounds.
-    double value(const Segment& at) const { return at.bounds.clip(scale.value(at.sum)); }
+    double value(const Segment& at) const { return at.bounds.clip(options.scale.value(at.sum)); }
     // Returns the two sides of a cut, without the positions of their rows.
     std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut) const;
     // Returns the best split of a cell, with the rows of its leaves placed side by side in the
@@ -78,7 +75,6 @@ class GrowingBoostedTree {
     float step_of(const Segment& stratum, const Segment& leaf) const;
 
     BoostingOptions options;
-    NewtonScale scale{1, 1, 0};
     std::vector<BoostedCell>
         cells;  // in the order in which they are created; the first is the root
 

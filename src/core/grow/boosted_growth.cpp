@@ -30,13 +30,13 @@ BoostedGrowth::BoostedGrowth(Features features)
     : features_(std::move(features)), tree_(features_) {}
 
 void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
-                          const GradientSum& sum, std::size_t most_open, std::size_t most_ahead) {
+                          const GradientSum& sum, std::size_t max_open, std::size_t max_ahead) {
     tree_.options = options;
     tree_.cells.clear();
-    most_open_ = std::max<std::size_t>(most_open, 1);
+    max_open_ = std::max<std::size_t>(max_open, 1);
     // Cells are halved ahead of their turn only if inner trees are single tests: rows that a deeper
     // inner tree has moved could not be restored.
-    most_ahead_ = options.leafrank_depth == 1 ? std::max<std::size_t>(most_ahead, 1) : 1;
+    max_ahead_ = options.leafrank_depth == 1 ? std::max<std::size_t>(max_ahead, 1) : 1;
     square_shift_ = GradientSquares::shift_for(sum.weight);
     n_strata_ = 1;
     work_.clear();
@@ -98,12 +98,12 @@ void BoostedGrowth::advance() {
 
 // Returns true if the source has to act before growth can continue.
 bool BoostedGrowth::begin(Work work) {
-    if (work.kind <= Work::kNodes && work.open.size() > most_open_) {
-        const auto first = work.open.begin() + static_cast<std::ptrdiff_t>(most_open_);
+    if (work.kind <= Work::kNodes && work.open.size() > max_open_) {
+        const auto first = work.open.begin() + static_cast<std::ptrdiff_t>(max_open_);
         work_.push_back({work.kind, {first, work.open.end()}});
         work.open.erase(first, work.open.end());
     }
-    if (work.kind >= Work::kChildren && ask_partitions(work)) {
+    if (work.kind >= Work::kChildren && request_partitions(work)) {
         work_.push_back(std::move(work));
         return true;
     }
@@ -153,7 +153,7 @@ std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
         std::push_heap(open.begin(), open.end());
     };
     for (std::int32_t n = n_strata_; n < tree_.options.max_leaf_nodes; ++n) {
-        if (open.empty() || found.size() == most_ahead_) break;
+        if (open.empty() || found.size() == max_ahead_) break;
         std::pop_heap(open.begin(), open.end());
         Open best = open.back();
         open.pop_back();
@@ -201,17 +201,17 @@ void BoostedGrowth::finish_waiting() {
 
 // Requests partitions of rows. The rows below the last tests of an inner tree need not be
 // partitioned before the cell is halved.
-bool BoostedGrowth::ask_partitions(const Work& work) {
+bool BoostedGrowth::request_partitions(const Work& work) {
     for (const Open& open : work.open) {
-        if (work.kind == Work::kChildren) ask_partition(open.at);
+        if (work.kind == Work::kChildren) request_partition(open.at);
         const std::size_t n = tree_.cells[open.at.cell].nodes.size();
         for (std::size_t i = 0; i < n && work.kind == Work::kHalves; ++i)
-            ask_partition({open.at.cell, static_cast<std::int32_t>(i)});
+            request_partition({open.at.cell, static_cast<std::int32_t>(i)});
     }
     return !partitions_.empty();
 }
 
-void BoostedGrowth::ask_partition(NodeOfCell at) {
+void BoostedGrowth::request_partition(NodeOfCell at) {
     const InnerNode& node = inner(at);
     if (node.left < 0 || node.is_partitioned) return;
     // If the two sides are the halves of a cell, the better one is placed first, so that no row has

@@ -69,10 +69,10 @@ class BoostedGrowth {
     BoostedGrowth& operator=(const BoostedGrowth&) = delete;
 
     // Starts a tree of `n_rows` rows, all of them in buffer 0, whose histogram is number 0. At most
-    // `most_open` nodes are searched together. In best-first growth, at most `most_ahead` cells are
+    // `max_open` nodes are searched together. In best-first growth, at most `max_ahead` cells are
     // halved together.
     void start(const BoostingOptions& options, std::int64_t n_rows, const GradientSum& sum,
-               std::size_t most_open, std::size_t most_ahead = 1);
+               std::size_t max_open, std::size_t max_ahead = 1);
 
     // The next requests. First, nodes whose rows are to be partitioned; the source sets their
     // `n_left` and calls partitioned(). Empty for sources that return the number of left rows
@@ -145,8 +145,8 @@ class BoostedGrowth {
     }
     void keep_halves(std::int32_t cell);
     void finish_waiting();
-    bool ask_partitions(const Work& work);
-    void ask_partition(NodeOfCell at);
+    bool request_partitions(const Work& work);
+    void request_partition(NodeOfCell at);
     void place_children(NodeOfCell at, std::int64_t n_left, bool right_first);
     void begin_nodes(std::vector<Open> open);
     void open_children(const std::vector<Open>& nodes);
@@ -157,7 +157,7 @@ class BoostedGrowth {
 
     const Features features_;
     GrowingBoostedTree tree_;
-    std::size_t most_open_ = 1, most_ahead_ = 1;
+    std::size_t max_open_ = 1, max_ahead_ = 1;
     int square_shift_ = 0;
     std::int32_t n_strata_ = 1;
     std::vector<Work> work_;     // a stack

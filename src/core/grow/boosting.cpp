@@ -42,7 +42,7 @@ class RowsInMemory : public BoostingRounds {
                      ThreadPool& pool) override {
         pool_ = &pool;
         begin(drawn, chosen, options);
-        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open(),
+        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), max_open(),
                       pool_->size());
         while (true) {
             if (!growth_.partitions().empty()) {
@@ -93,7 +93,7 @@ class RowsInMemory : public BoostingRounds {
         kept_.resize(options.leafrank_depth > 1 && may_stay_whole ? table_.codes.rows : 0);
     }
 
-    std::size_t most_open() const {
+    std::size_t max_open() const {
         const std::size_t fitting = kHistogramBytes / (counter_.size() * sizeof(GradientSum));
         const std::size_t wanted = pool_->size() > 1 ? kNodesPerThread * pool_->size() : 1;
         return std::clamp<std::size_t>(fitting, 1, wanted);

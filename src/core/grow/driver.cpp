@@ -15,9 +15,9 @@ namespace treerank {
 
 namespace {
 
-// The whole pool works on a cell only from this size on.
+// Smaller cells are not worth the whole pool.
 constexpr std::size_t kTeamCellRows = 16384;
-// Smaller cells, with everything below them, are grown by one thread.
+// Smaller cells are grown to the end by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
 // Grows one tree: finds candidates for open cells, has the winners chosen, opens the children. With
@@ -40,12 +40,12 @@ class Driver {
           buffers_(buffers),
           pool_(pool),
           monitor_(monitor),
-          together_(table, options, buffers, monitor, pool) {}
+          team_splitter_(table, options, buffers, monitor, pool) {}
 
     void grow_depth_first(Open root) {
         TaskQueue<Open> queue;
         bool is_empty = true;
-        grow_below(std::move(root), together_, [&](Open& open) {
+        grow_below(std::move(root), team_splitter_, [&](Open& open) {
             if (!is_for_one_thread(open)) return false;
             queue.put(std::move(open));
             is_empty = false;
@@ -83,7 +83,7 @@ class Driver {
             stack.pop_back();
             if (pass_on(open)) continue;
             splitter.find_candidates(open);
-            if (!choose_alone(open, total_, options_)) {
+            if (!choose_winner(open, total_, options_)) {
                 monitor_.advance(static_cast<double>(open.size()));
                 continue;
             }
@@ -105,7 +105,7 @@ class Driver {
     // may not be needed.
     template <class Job>
     void each_thread(const Job& job) {
-        pool_->run(pool_->most(), [&](std::size_t) {
+        pool_->run(pool_->max_size(), [&](std::size_t) {
             Splitter* own = nullptr;
             job([&]() -> Splitter& {
                 if (own == nullptr) own = &add_splitter();
@@ -116,7 +116,7 @@ class Driver {
 
     Splitter& add_splitter() {
         std::lock_guard lock(mutex_);
-        return alone_.emplace_back(table_, options_, buffers_, monitor_, nullptr);
+        return thread_splitters_.emplace_back(table_, options_, buffers_, monitor_, nullptr);
     }
 
     // Grows the cells of a queue and adds large cells below them to it.
@@ -146,7 +146,7 @@ class Driver {
             if (is_for_one_thread(level[i]))
                 small.push_back(i);
             else
-                job(i, together_);
+                job(i, team_splitter_);
         }
         if (small.empty()) return;
         std::atomic<std::size_t> next{0};
@@ -161,9 +161,9 @@ class Driver {
     RowBuffers& buffers_;
     ThreadPool* pool_;
     ProgressMonitor& monitor_;
-    Splitter together_;
+    Splitter team_splitter_;
     std::mutex mutex_;
-    std::deque<Splitter> alone_;  // one per thread
+    std::deque<Splitter> thread_splitters_;  // one per thread
 };
 
 // The rows whose soft labels have any weight.

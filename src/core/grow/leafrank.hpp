@@ -84,11 +84,11 @@ class LeafRank : public LeafRankTree {
     // The same on a contiguous copy of the rows.
     void grow_dense(const Open& root);
     void grow_best_first(Open root);
-    // In a team, nodes of at most this many rows are passed on: later they are grown by one thread
+    // In a team, nodes of at most this many rows are deferred: later they are grown by one thread
     // each and put together as one thread would have grown them. 0 as long as there is no team, or
     // if too few rows are left.
-    std::size_t rows_to_pass_on(std::size_t n_left) const;
-    void grow_passed_on();
+    std::size_t rows_to_defer(std::size_t n_left) const;
+    void grow_deferred();
 
     void release(Count* histogram);
 
@@ -107,9 +107,9 @@ class LeafRank : public LeafRankTree {
     std::vector<std::int32_t> cell_features_;
     FeatureDraws draws_;
     std::size_t rows_since_check_ = 0;
-    Count* given_ = nullptr;  // the cell's histogram, owned by the caller
-    std::size_t rows_to_pass_on_ = 0;
-    std::vector<Open> passed_on_;
+    Count* given_histogram_ = nullptr;  // the cell's histogram, owned by the caller
+    std::size_t rows_to_defer_ = 0;
+    std::vector<Open> deferred_;
 
     HistogramPool<Count> histograms_;
 };

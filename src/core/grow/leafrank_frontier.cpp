@@ -44,7 +44,7 @@ void LeafRankFrontier::add_tree(const TrialRoot& at, ClassWeight cell, std::uint
 // then only whole trees are gathered.
 bool LeafRankFrontier::is_gathered(std::size_t trial, const OpenNode& open) const {
     const LeafRankTree& tree = trials_[trial].tree;
-    return is_few(tree.nodes[open.node].weight.total()) &&
+    return is_small(tree.nodes[open.node].weight.total()) &&
            (open.node == 0 || (!tree.grows_best_first() && !features_.missing_by_cell_mean()));
 }
 
@@ -60,7 +60,7 @@ const std::vector<std::int32_t>& LeafRankFrontier::features_of(std::size_t trial
 }
 
 // If the larger child can be obtained by subtraction, only the smaller one is requested.
-void LeafRankFrontier::want_all() {
+void LeafRankFrontier::request_histograms() {
     wanted_.clear();
     n_given_ = 0;
     const std::size_t bytes = features_.histogram_size() * sizeof(WideCount);
@@ -137,7 +137,7 @@ void LeafRankFrontier::place_children(Waiting& parent,
     LeafRankTree& tree = trials_[parent.trial].tree;
     const auto place = [&](const OpenNode& open, std::int32_t& slot) {
         if (!tree.may_split(open)) {
-            tree.note_value(open);
+            tree.store_value(open);
         } else if (is_gathered(parent.trial, open)) {
             gather(parent.trial, open);
             gathered.push_back(&slot);
@@ -178,13 +178,13 @@ void LeafRankFrontier::advance() {
             steps_[slot].left = static_cast<std::int32_t>(next.size());
             next.push_back(std::move(waiting));
         } else {
-            tree.note_value(waiting.open);
+            tree.store_value(waiting.open);
         }
     }
     n_step_slots_ = next.size();
     for (std::int32_t* slot : gathered) *slot = static_cast<std::int32_t>(n_step_slots_++);
     waiting_ = std::move(next);
-    want_all();
+    request_histograms();
 }
 
 void LeafRankFrontier::graft_node(const GatheredNode& at, const LeafRankNodes& grown) {

@@ -43,14 +43,14 @@ class LeafRankFrontier {
     LeafRankFrontier(const Features& features, const LeafRankOptions& options,
                      double gathered_weight, std::size_t histogram_bytes);
 
-    bool is_few(double weight) const { return weight <= gathered_weight_; }
+    bool is_small(double weight) const { return weight <= gathered_weight_; }
 
     // clear() starts over; then trees are added. The root of a tree is a leaf, or waits in the next
     // slot, or is gathered and has no slot.
     void clear();
     void add_tree(const TrialRoot& at, ClassWeight cell, std::uint64_t key,
                   std::vector<std::int32_t> features);
-    void start() { want_all(); }
+    void start() { request_histograms(); }
     const std::vector<TrialRoot>& roots() const { return roots_; }  // those that wait
     const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
 
@@ -95,7 +95,7 @@ class LeafRankFrontier {
 
     bool is_gathered(std::size_t trial, const OpenNode& open) const;
     void gather(std::size_t trial, const OpenNode& open);
-    void want_all();
+    void request_histograms();
     void search(Waiting& waiting, const WideCount* histogram);
     std::vector<std::uint8_t> nodes_to_split() const;
     void place_children(Waiting& parent, const std::pair<OpenNode, OpenNode>& children,

@@ -13,7 +13,7 @@ SummedBoosting::SummedBoosting(Features features, std::vector<std::int32_t> chos
       options_(options),
       growth_(std::move(features)),
       size_(n_sums(growth_.features().n_codes, chosen_)),
-      most_open_(std::max<std::size_t>(1, histogram_bytes / (size_ * sizeof(GradientSum)))),
+      max_open_(std::max<std::size_t>(1, histogram_bytes / (size_ * sizeof(GradientSum)))),
       slots_{{0, 0}} {
     if (needs_row_variance(growth_.features(), chosen_))
         square_shift_ = GradientSquares::shift_for(weight);
@@ -102,7 +102,7 @@ void SummedBoosting::keep_rest(const BoostedCount& count) {
 void SummedBoosting::start() {
     const GradientSum all =
         total_of(histograms_[0].sums.data(), growth_.features().n_codes[chosen_[0]]);
-    growth_.start(options_, all.weight, all, most_open_);
+    growth_.start(options_, all.weight, all, max_open_);
     has_started_ = true;
 }
 

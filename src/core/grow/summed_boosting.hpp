@@ -62,7 +62,7 @@ class SummedBoosting {
     const std::vector<std::int32_t> chosen_;
     const BoostingOptions options_;
     BoostedGrowth growth_;
-    const std::size_t size_, most_open_;
+    const std::size_t size_, max_open_;
     int square_shift_ = -1;
     bool has_started_ = false;        // whether the sums of all rows are known
     std::vector<Counts> histograms_;  // by number

@@ -21,13 +21,13 @@ void make_boosted_growth(BoostedGrowth* self, const Vector<std::int32_t>& n_code
 
 void start(BoostedGrowth& growth, const nb::dict& options, double gradient_unit,
            double hessian_unit, std::int64_t n_rows, const Vector<std::int64_t>& sum,
-           std::size_t most_open) {
+           std::size_t max_open) {
     if (sum.size() != 3 || n_rows < 0)
         throw nb::value_error("start: rows, gradient, curvature and weight expected");
     BoostingOptions parsed = boosting_options(options);
-    parsed.gradient_unit = gradient_unit;
-    parsed.hessian_unit = hessian_unit;
-    growth.start(parsed, n_rows, {sum.data()[0], sum.data()[1], sum.data()[2]}, most_open);
+    parsed.scale.gradient_unit = gradient_unit;
+    parsed.scale.hessian_unit = hessian_unit;
+    growth.start(parsed, n_rows, {sum.data()[0], sum.data()[1], sum.data()[2]}, max_open);
 }
 
 void derive(const Vector<double>& scores, const Vector<std::uint8_t>& labels, Derivatives& first,
@@ -55,7 +55,7 @@ void bind_boosted_growth(nb::module_& m) {
         .def("__init__", &make_boosted_growth, nb::arg("n_codes").noconvert(),
              nb::arg("categorical").noconvert(), nb::arg("monotonic").noconvert())
         .def("start", &start, nb::arg("options"), nb::arg("gradient_unit"), nb::arg("hessian_unit"),
-             nb::arg("n_rows"), nb::arg("sum").noconvert(), nb::arg("most_open"))
+             nb::arg("n_rows"), nb::arg("sum").noconvert(), nb::arg("max_open"))
         .def_prop_ro("n_histograms", &BoostedGrowth::n_histograms)
         .def_prop_ro("square_shift", &BoostedGrowth::square_shift)
         .def("moves", [](const BoostedGrowth& growth) { return to_records(growth.moves()); })

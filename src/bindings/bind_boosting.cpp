@@ -24,18 +24,14 @@ class PyRounds {
              const Vector<std::uint8_t>& categorical, const Vector<std::int8_t>& monotonic,
              std::size_t n_jobs)
         : n_rows_(codes.shape(1)), n_features_(codes.shape(0)) {
-        if ((weights && weights->size() != n_rows_) || n_rows_ > kMaxRows ||
-            n_codes.size() != n_features_)
-            throw nb::value_error("BoostingRounds: arrays of different lengths, or too many rows");
         struct Held {
             Matrix<Code> codes;
             Units weights;
-            BoostingTable<Code> table;
+            Table<Code> table;
         };
-        auto held = std::make_shared<Held>(Held{codes, weights, {}});
-        held->table.codes = code_matrix(codes);
-        held->table.features = make_features(n_codes, categorical, monotonic);
-        held->table.weights = data_of(weights);
+        auto held = std::make_shared<Held>(
+            Held{codes, weights,
+                 table_of(codes, weights, make_features(n_codes, categorical, monotonic))});
         {
             nb::gil_scoped_release release;
             pool_.emplace(n_jobs, &monitor_);
@@ -79,8 +75,8 @@ class PyRounds {
         run([&] {
             rounds_->set_gradients(first.data(), second.data(), bits, *pool_);
             if (!rounds_->has_gradients()) return;
-            parsed.gradient_unit = rounds_->units().gradient / scale;
-            parsed.hessian_unit = rounds_->units().hessian / scale;
+            parsed.scale.gradient_unit = rounds_->units().gradient / scale;
+            parsed.scale.hessian_unit = rounds_->units().hessian / scale;
             tree = rounds_->grow(rows ? &of_rows : nullptr, of_features, parsed, *pool_);
             if (scores) rounds_->add_to(scores->data(), *pool_);
         });

@@ -244,10 +244,10 @@ nb::tuple py_score_out_of_bag(const Vector<std::int64_t>& starts, const Slots& s
         throw nb::value_error("score_out_of_bag: no lambda, or too many");
     std::vector<double> sums(chosen.size() * lambdas.size());
     std::vector<std::int32_t> n_trees(chosen.size());
-    run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor& monitor) {
+    run_released(n_jobs, progress, [&](ThreadPool& pool, ProgressMonitor&) {
         check_slots(view, codes.shape(0), &pool);
-        score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, pool, monitor,
-                         sums.data(), n_trees.data());
+        score_out_of_bag(view, code_matrix(codes), parsed, chosen, lambdas, pool, sums.data(),
+                         n_trees.data());
     });
     return nb::make_tuple(to_numpy(std::move(sums)), to_numpy(std::move(n_trees)));
 }

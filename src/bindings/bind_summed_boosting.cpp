@@ -36,8 +36,8 @@ class PySummedBoosting {
         if (chosen.size() == 0 || !(gradient_unit > 0) || !(hessian_unit > 0) || weight < 1)
             throw nb::value_error("SummedBoosting: features, units and weight expected");
         BoostingOptions parsed = boosting_options(options);
-        parsed.gradient_unit = gradient_unit;
-        parsed.hessian_unit = hessian_unit;
+        parsed.scale.gradient_unit = gradient_unit;
+        parsed.scale.hessian_unit = hessian_unit;
         growth_.emplace(make_features(n_codes, categorical, monotonic),
                         checked_numbers(chosen, n_codes.size(), "SummedBoosting: no such feature"),
                         parsed, weight, histogram_bytes);

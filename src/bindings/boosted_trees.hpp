@@ -18,7 +18,7 @@ inline BoostingOptions boosting_options(const nb::dict& d) {
     options.leafrank_depth = nb::cast<std::int32_t>(d["leafrank_depth"]);
     options.min_weight_leaf = nb::cast<std::int64_t>(d["min_weight_leaf"]);
     options.independent_weight = nb::cast<double>(d["independent_weight"]);
-    options.l2 = nb::cast<double>(d["l2"]);
+    options.scale.l2 = nb::cast<double>(d["l2"]);
     options.learning_rate = nb::cast<double>(d["learning_rate"]);
     options.by_stratum = nb::cast<bool>(d["by_stratum"]);
     return options;

@@ -48,7 +48,7 @@ double score_of(const BoostedTree& tree, const CodeMatrix<std::uint8_t>& codes, 
 }
 
 // Grows the tree from sums over two shards of the rows, with few histograms at a time.
-BoostedTree grow_from_sums(const BoostingTable<std::uint8_t>& table,
+BoostedTree grow_from_sums(const Table<std::uint8_t>& table,
                            const std::vector<RowGradient>& gradients,
                            const std::vector<std::uint32_t>& rows,
                            const std::vector<std::int32_t>& features,
@@ -82,7 +82,7 @@ BoostedTree grow_from_sums(const BoostingTable<std::uint8_t>& table,
     return growth.compile();
 }
 
-void check_sums(const BoostingTable<std::uint8_t>& table, const BoostingRounds& rounds,
+void check_sums(const Table<std::uint8_t>& table, const BoostingRounds& rounds,
                 const std::vector<std::uint32_t>& rows, const std::vector<std::int32_t>& features,
                 const BoostingOptions& options, const BoostedTree& tree) {
     std::vector<RowGradient> gradients;
@@ -99,7 +99,7 @@ void check_sums(const BoostingTable<std::uint8_t>& table, const BoostingRounds& 
 Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& options, bool weighted,
              ThreadPool& pool) {
     const std::size_t n = RandomTable::kRows;
-    BoostingTable<std::uint8_t> table;
+    Table<std::uint8_t> table;
     table.codes = coded.matrix();
     table.features = coded.features;
     table.weights = weighted ? coded.from.weights.data() : nullptr;
@@ -130,7 +130,7 @@ Digest boost(const CodedTable<std::uint8_t>& coded, const BoostingOptions& optio
 
 Digest boost_logistic(const CodedTable<std::uint8_t>& coded, BoostingOptions options,
                       ThreadPool& pool) {
-    BoostingTable<std::uint8_t> table;
+    Table<std::uint8_t> table;
     table.codes = coded.matrix();
     table.features = coded.features;
     std::vector<std::int32_t> features(coded.features.size());
@@ -142,8 +142,8 @@ Digest boost_logistic(const CodedTable<std::uint8_t>& coded, BoostingOptions opt
     Digest digest;
     for (int round = 0; round < 6; ++round) {
         rounds->set_logistic_gradients(scores.data(), labels.data(), 30, pool);
-        options.gradient_unit = rounds->units().gradient;
-        options.hessian_unit = rounds->units().hessian;
+        options.scale.gradient_unit = rounds->units().gradient;
+        options.scale.hessian_unit = rounds->units().hessian;
         add_tree(digest, rounds->grow(nullptr, features, options, pool));
         rounds->add_to(scores.data(), pool);
     }
@@ -158,10 +158,10 @@ void add_boosting(Results& results) {
     const RandomTable table;
     CodedTable<std::uint8_t> coded(table, 200, maker);
     BoostingOptions options;
-    options.gradient_unit = options.hessian_unit = kUnit;
+    options.scale.gradient_unit = options.scale.hessian_unit = kUnit;
     options.learning_rate = 0.3;
     options.min_weight_leaf = 5;
-    options.l2 = 1;
+    options.scale.l2 = 1;
     for (const bool by_stratum : {true, false})
         for (const bool weighted : {false, true}) {
             options.by_stratum = by_stratum;

@@ -70,15 +70,14 @@ template <class Code>
 void add_scores(Digest& digest, const CodedTable<Code>& coded, const Forest& forest,
                 const Sampling& sampling, ThreadPool& pool) {
     const std::size_t n = RandomTable::kRows;
-    ProgressMonitor monitor;
     ForestView view = forest.view();
     std::vector<std::uint32_t> rows(n);
     for (std::uint32_t i = 0; i < n; ++i) rows[i] = i;
     const std::vector<float> lambdas{0, 1, 10};
     std::vector<double> sums(n * lambdas.size());
     std::vector<std::int32_t> n_trees(n);
-    score_out_of_bag(view, coded.matrix(), {sampling, n, 0}, rows, lambdas, pool, monitor,
-                     sums.data(), n_trees.data());
+    score_out_of_bag(view, coded.matrix(), {sampling, n, 0}, rows, lambdas, pool, sums.data(),
+                     n_trees.data());
     digest.add(sums);
     digest.add(n_trees);
     std::vector<float> baked(forest.step.size()), each(n * view.n_trees);

@@ -27,9 +27,7 @@ struct PartOfRows {
     }
 
     void place(const RankTree& tree, const std::vector<TrialRoot>& roots, ThreadPool& pool) {
-        std::vector<std::uint8_t> is_split(tree.cells.size());
-        for (std::size_t c = 0; c < is_split.size(); ++c) is_split[c] = tree.cells[c].left >= 0;
-        apply(compile_tree(tree, is_split.data()), codes, pool, cell_of_row.data());
+        apply(compile_tree(tree), codes, pool, cell_of_row.data());
         placed = place_rows(rows, cell_of_row, roots);
     }
 };

@@ -223,7 +223,7 @@ def test_core_refuses_arrays_that_do_not_fit():
     codes = np.ones((2, 5), dtype=np.uint8)
     ones, chosen = np.ones(5), np.arange(2, dtype=np.int32)
     shape = np.array([2, 2], dtype=np.int32), np.zeros(2, np.uint8), np.zeros(2, np.int8)
-    with pytest.raises(ValueError, match="different lengths"):
+    with pytest.raises(ValueError, match="do not fit together"):
         _core.BoostingRounds(codes, np.ones(4, dtype=np.int64), *shape, 1)
     rounds = _core.BoostingRounds(codes, None, *shape, 1)
     rows = np.arange(5, dtype=np.uint32)

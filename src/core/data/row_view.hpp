@@ -40,6 +40,9 @@ struct WeightedRows {
     }
 };
 
+// Larger tables of codes do not fit in a core's own cache.
+inline constexpr std::size_t kCacheBytes = 512 * 1024;
+
 // Rows of a node are scattered if the node has fewer than one in this many rows of its view.
 inline constexpr std::size_t kScattered = 16;
 
@@ -127,6 +130,27 @@ WideCount pair_units(Row row, const View<Code>& view) {
     if (view.has_soft_weights) return widened(static_cast<PackedCount>(view.weights[row_id(row)]));
     const std::int64_t units = units_of(row, view.weights);
     return (row & kLabelBit) != 0 ? WideCount{0, units} : WideCount{units, 0};
+}
+
+// Sums the units of rows [first, last) by class.
+template <class Code>
+std::vector<double> class_weights(const Row* first, const Row* last, const View<Code>& view,
+                                  std::size_t n_classes) {
+    std::int64_t units[kMaxClasses] = {};
+    if (view.soft != nullptr) {
+        for (const Row* row = first; row < last; ++row)
+            for (std::size_t k = 0; k < n_classes; ++k)
+                units[k] += view.soft[row_id(*row) * n_classes + k];
+    } else if (view.classes != nullptr) {
+        for (const Row* row = first; row < last; ++row)
+            units[view.classes[row_id(*row)]] += units_of(*row, view.weights);
+    } else {
+        WideCount pair;
+        for (const Row* row = first; row < last; ++row) pair += pair_units(*row, view);
+        units[0] = pair.negative;
+        units[1] = pair.positive;
+    }
+    return {units, units + n_classes};
 }
 
 }  // namespace treerank

@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t kRowsPerTask = 4096;
 constexpr std::size_t kRowsInCache = 128;  // rows gathered for one column before the next
 constexpr std::size_t kColumnsAtOnce = 4;  // half a cache line; more would cost more page faults
-constexpr std::size_t kMostColumnsAtOnce = 32;
+constexpr std::size_t kMaxColumnsAtOnce = 32;
 constexpr std::size_t kSortBelow = 64;       // a range this small is sorted directly
 constexpr std::size_t kFewValuesPerBin = 4;  // up to here, all distinct values are listed
 constexpr int kBucketBits = 5;               // a bucket should hold 2^5 values
 constexpr int kFewBits = 9;                  // 2^9 buckets fit on the stack
-constexpr int kMostBits = 16;
+constexpr int kMaxBits = 16;
 constexpr std::uint64_t kNoValue = std::numeric_limits<std::uint64_t>::max();
 
 // Returns an unsigned key that sorts like the double; kNoValue for NaN.
@@ -140,8 +140,8 @@ void cut_range(const Range<Value>& whole, Visit& visit) {
         std::uint32_t ends[std::size_t{1} << kFewBits];
         return partition_range(whole, differing, bits, ends, visit);
     }
-    std::vector<std::uint32_t> ends(std::size_t{1} << std::min(bits, kMostBits));
-    partition_range(whole, differing, std::min(bits, kMostBits), ends.data(), visit);
+    std::vector<std::uint32_t> ends(std::size_t{1} << std::min(bits, kMaxBits));
+    partition_range(whole, differing, std::min(bits, kMaxBits), ends.data(), visit);
 }
 
 // Divides a range for which `wanted` holds, and its parts recursively, as far as possible. The
@@ -340,7 +340,7 @@ std::vector<std::vector<double>> find_thresholds(const NumberMatrix<Number>& num
                                                  const std::int64_t* weights, std::size_t max_bins,
                                                  ThreadPool& pool) {
     std::vector<std::vector<double>> thresholds(numbers.columns);
-    const std::size_t at_once = std::clamp(pool.size(), kColumnsAtOnce, kMostColumnsAtOnce);
+    const std::size_t at_once = std::clamp(pool.size(), kColumnsAtOnce, kMaxColumnsAtOnce);
     std::vector<Buffer<PlainValue>> columns(at_once);
     std::vector<ColumnBuffers> buffers(std::min(pool.size(), at_once));
     for (std::size_t first = 0; first < numbers.columns; first += at_once) {

@@ -16,27 +16,34 @@ std::int64_t buffer_of(const BoostedCell& cell, const InnerNode& node) {
     return node.depth == 0 ? buffer_of_cell(cell.depth) : 2 + (node.depth - 1) % 2;
 }
 
+// The total gain of all tests of an inner tree from node `number` downwards, summed left branch
+// first.
+double gain_inside(const BoostedCell& cell, std::int32_t number = 0) {
+    const InnerNode& node = cell.nodes[number];
+    if (node.left < 0) return 0;
+    return node.cut.gain + gain_inside(cell, node.left) + gain_inside(cell, node.left + 1);
+}
+
 }  // namespace
 
 BoostedGrowth::BoostedGrowth(Features features)
-    : features_(std::move(features)), growing_(features_), trial_(features_) {}
+    : features_(std::move(features)), tree_(features_) {}
 
 void BoostedGrowth::start(const BoostingOptions& options, std::int64_t n_rows,
-                          const GradientSum& sum, std::size_t most_open, std::size_t most_ahead) {
-    growing_.reset(options);
-    most_open_ = std::max<std::size_t>(most_open, 1);
+                          const GradientSum& sum, std::size_t max_open, std::size_t max_ahead) {
+    tree_.options = options;
+    tree_.cells.clear();
+    max_open_ = std::max<std::size_t>(max_open, 1);
     // Cells are halved ahead of their turn only if inner trees are single tests: rows that a deeper
     // inner tree has moved could not be restored.
-    most_ahead_ = options.leafrank_depth == 1 ? std::max<std::size_t>(most_ahead, 1) : 1;
+    max_ahead_ = options.leafrank_depth == 1 ? std::max<std::size_t>(max_ahead, 1) : 1;
     square_shift_ = GradientSquares::shift_for(sum.weight);
-    cells_.clear();
     n_strata_ = 1;
     work_.clear();
     waiting_.clear();
     ready_.clear();
     partitions_.clear();
     clear_requests();
-    steps_.clear();
     free_histograms_.clear();
     n_histograms_ = 1;
     const std::int32_t root = add_cell({0, n_rows, sum, {}}, 0, options.max_depth > 0);
@@ -52,9 +59,9 @@ void BoostedGrowth::clear_requests() {
 }
 
 std::int32_t BoostedGrowth::add_cell(const Segment& at, std::int32_t depth, bool opens) {
-    cells_.push_back({at, depth});
-    if (opens) cells_.back().nodes.push_back({at});
-    return static_cast<std::int32_t>(cells_.size()) - 1;
+    tree_.cells.push_back({at, depth});
+    if (opens) tree_.cells.back().nodes.push_back({at});
+    return static_cast<std::int32_t>(tree_.cells.size()) - 1;
 }
 
 std::int32_t BoostedGrowth::take_histogram() {
@@ -72,8 +79,8 @@ std::pair<std::int32_t, std::int32_t> BoostedGrowth::plan_histograms(NodeOfCell 
     const InnerNode& node = inner(counted);
     const std::int32_t small = take_histogram();
     const std::int32_t large = owns_whole ? whole : take_histogram();
-    counts_.push_back(
-        {node.at.first, node.at.n, buffer_of(cells_[counted.cell], node), small, whole, large});
+    counts_.push_back({node.at.first, node.at.n, buffer_of(tree_.cells[counted.cell], node), small,
+                       whole, large});
     counted_.push_back(counted);
     if (a_is_smaller) return {small, large};
     return {large, small};
@@ -91,12 +98,12 @@ void BoostedGrowth::advance() {
 
 // Returns true if the source has to act before growth can continue.
 bool BoostedGrowth::begin(Work work) {
-    if (work.kind <= Work::kNodes && work.open.size() > most_open_) {
-        const auto first = work.open.begin() + static_cast<std::ptrdiff_t>(most_open_);
+    if (work.kind <= Work::kNodes && work.open.size() > max_open_) {
+        const auto first = work.open.begin() + static_cast<std::ptrdiff_t>(max_open_);
         work_.push_back({work.kind, {first, work.open.end()}});
         work.open.erase(first, work.open.end());
     }
-    if (work.kind >= Work::kChildren && ask_partitions(work)) {
+    if (work.kind >= Work::kChildren && request_partitions(work)) {
         work_.push_back(std::move(work));
         return true;
     }
@@ -123,9 +130,9 @@ bool BoostedGrowth::begin(Work work) {
 
 // Takes waiting cells to be halved next. Returns false if growth is complete.
 bool BoostedGrowth::begin_best() {
-    while (!waiting_.empty() && n_strata_ < growing_.options.max_leaf_nodes) {
+    while (!waiting_.empty() && n_strata_ < tree_.options.max_leaf_nodes) {
         const std::int32_t best = waiting_.front().at.cell;
-        if (cells_[best].left < 0) {
+        if (tree_.cells[best].left < 0) {
             work_.push_back({Work::kHalves, best_waiting()});
             return true;
         }
@@ -145,13 +152,13 @@ std::vector<BoostedGrowth::Open> BoostedGrowth::best_waiting() const {
         open.push_back(cell);
         std::push_heap(open.begin(), open.end());
     };
-    for (std::int32_t n = n_strata_; n < growing_.options.max_leaf_nodes; ++n) {
-        if (open.empty() || found.size() == most_ahead_) break;
+    for (std::int32_t n = n_strata_; n < tree_.options.max_leaf_nodes; ++n) {
+        if (open.empty() || found.size() == max_ahead_) break;
         std::pop_heap(open.begin(), open.end());
         Open best = open.back();
         open.pop_back();
         const bool is_known = best.at.cell != kUnknown;
-        if (is_known && cells_[best.at.cell].left >= 0) {
+        if (is_known && tree_.cells[best.at.cell].left >= 0) {
             for (const Open& cell : ready_)
                 if (is_half(cell, best.at.cell)) push(cell);
             continue;
@@ -172,7 +179,7 @@ void BoostedGrowth::keep_halves(std::int32_t cell) {
     ++n_strata_;
     for (Open open : ready_) {
         if (!is_half(open, cell)) continue;
-        open.turn = 2 * n_strata_ + (open.at.cell == cells_[cell].right ? 1 : 0);
+        open.turn = 2 * n_strata_ + (open.at.cell == tree_.cells[cell].right ? 1 : 0);
         waiting_.push_back(open);
         std::push_heap(waiting_.begin(), waiting_.end());
     }
@@ -182,7 +189,7 @@ void BoostedGrowth::keep_halves(std::int32_t cell) {
 // Cells that still wait are not split, including those that were halved ahead of their turn.
 void BoostedGrowth::finish_waiting() {
     for (const Open& open : std::exchange(waiting_, {})) {
-        BoostedCell& cell = cells_[open.at.cell];
+        BoostedCell& cell = tree_.cells[open.at.cell];
         if (cell.left < 0) {
             keep_whole(open);
         } else {
@@ -194,25 +201,25 @@ void BoostedGrowth::finish_waiting() {
 
 // Requests partitions of rows. The rows below the last tests of an inner tree need not be
 // partitioned before the cell is halved.
-bool BoostedGrowth::ask_partitions(const Work& work) {
+bool BoostedGrowth::request_partitions(const Work& work) {
     for (const Open& open : work.open) {
-        if (work.kind == Work::kChildren) ask_partition(open.at);
-        const std::size_t n = cells_[open.at.cell].nodes.size();
+        if (work.kind == Work::kChildren) request_partition(open.at);
+        const std::size_t n = tree_.cells[open.at.cell].nodes.size();
         for (std::size_t i = 0; i < n && work.kind == Work::kHalves; ++i)
-            ask_partition({open.at.cell, static_cast<std::int32_t>(i)});
+            request_partition({open.at.cell, static_cast<std::int32_t>(i)});
     }
     return !partitions_.empty();
 }
 
-void BoostedGrowth::ask_partition(NodeOfCell at) {
+void BoostedGrowth::request_partition(NodeOfCell at) {
     const InnerNode& node = inner(at);
     if (node.left < 0 || node.is_partitioned) return;
     // If the two sides are the halves of a cell, the better one is placed first, so that no row has
     // to be moved again.
-    const std::vector<InnerNode>& nodes = cells_[at.cell].nodes;
+    const std::vector<InnerNode>& nodes = tree_.cells[at.cell].nodes;
     const bool right_first =
-        growing_.options.leafrank_depth == 1 &&
-        growing_.value(nodes[node.left + 1].at) > growing_.value(nodes[node.left].at);
+        tree_.options.leafrank_depth == 1 &&
+        tree_.value(nodes[node.left + 1].at) > tree_.value(nodes[node.left].at);
     partitions_.push_back(
         {{static_cast<std::size_t>(node.at.first), static_cast<std::size_t>(node.at.n)},
          node.cut.condition(),
@@ -246,7 +253,7 @@ void BoostedGrowth::begin_nodes(std::vector<Open> open) {
     open_ = std::move(open);
     for (const Open& some : open_) {
         const InnerNode& node = inner(some.at);
-        nodes_.push_back({node.at.first, node.at.n, buffer_of(cells_[some.at.cell], node),
+        nodes_.push_back({node.at.first, node.at.n, buffer_of(tree_.cells[some.at.cell], node),
                           some.histogram, node.at.sum, node.at.bounds});
     }
 }
@@ -274,16 +281,16 @@ void BoostedGrowth::take(const std::vector<NewtonCut>& cuts,
     std::vector<Open> split;
     for (std::size_t i = 0; i < cuts.size(); ++i) {
         const Open& open = open_[i];
-        std::vector<InnerNode>& nodes = cells_[open.at.cell].nodes;
+        std::vector<InnerNode>& nodes = tree_.cells[open.at.cell].nodes;
         const std::int32_t depth = nodes[open.at.node].depth + 1;
-        const bool goes_on = cuts[i].feature >= 0 && depth < growing_.options.leafrank_depth;
+        const bool goes_on = cuts[i].feature >= 0 && depth < tree_.options.leafrank_depth;
         if (goes_on) split.push_back(open);
         // A histogram that is no longer needed may be reused for a new one.
         if (!goes_on && open.owns_histogram) give_back(open.histogram);
         if (cuts[i].feature < 0) continue;
         nodes[open.at.node].cut = cuts[i];
         nodes[open.at.node].left = static_cast<std::int32_t>(nodes.size());
-        const auto [left, right] = growing_.sides_of(nodes[open.at.node].at, cuts[i]);
+        const auto [left, right] = tree_.sides_of(nodes[open.at.node].at, cuts[i]);
         nodes.push_back({left, depth});
         nodes.push_back({right, depth});
         if (!n_left.empty()) place_children(open.at, n_left[i], false);
@@ -304,18 +311,13 @@ void BoostedGrowth::open_children(const std::vector<Open>& nodes) {
     work_.push_back({Work::kNodes, std::move(below)});
 }
 
-bool BoostedGrowth::has_halves(const BoostedCell& cell) {
-    if (cell.nodes.size() == 1) return false;
-    if (!features_.any_monotonic()) return true;
-    trial_.reset(growing_.options);
-    return make_halves(trial_, cell).n_left > 0;
-}
-
 void BoostedGrowth::finish_trees(const std::vector<Open>& cells) {
     std::vector<Open> halved;
     for (Open open : cells) {
-        const BoostedCell& cell = cells_[open.at.cell];
-        if (!has_halves(cell)) {
+        const BoostedCell& cell = tree_.cells[open.at.cell];
+        // Under constraints, the leaves may all have the same value.
+        if (cell.nodes.size() == 1 ||
+            (features_.any_monotonic() && tree_.halves_of(cell).n_left == 0)) {
             keep_whole(open);
         } else if (is_best_first()) {
             open.gain = gain_inside(cell);
@@ -328,7 +330,7 @@ void BoostedGrowth::finish_trees(const std::vector<Open>& cells) {
 }
 
 void BoostedGrowth::keep_whole(const Open& open) {
-    BoostedCell& cell = cells_[open.at.cell];
+    BoostedCell& cell = tree_.cells[open.at.cell];
     if (cell.nodes[0].is_partitioned) restored_.push_back(cell.at);
     cell.nodes.clear();
     give_back(open.histogram);
@@ -337,22 +339,23 @@ void BoostedGrowth::keep_whole(const Open& open) {
 void BoostedGrowth::halve(const std::vector<Open>& cells) {
     std::vector<Open> below;
     for (const Open& open : cells) {
-        trial_.reset(growing_.options);
-        const Halves halves = make_halves(trial_, cells_[open.at.cell]);
-        const std::int32_t depth = cells_[open.at.cell].depth + 1;
-        const bool opens = depth < growing_.options.max_depth &&
-                           (!is_best_first() || n_strata_ + 1 < growing_.options.max_leaf_nodes);
+        const Halves halves = tree_.halves_of(tree_.cells[open.at.cell]);
+        const std::int32_t depth = tree_.cells[open.at.cell].depth + 1;
+        const bool opens = depth < tree_.options.max_depth &&
+                           (!is_best_first() || n_strata_ + 1 < tree_.options.max_leaf_nodes);
         const std::int32_t left = add_cell(halves.left, depth, opens);
         const std::int32_t right = add_cell(halves.right, depth, opens);
-        BoostedCell& cell = cells_[open.at.cell];
+        BoostedCell& cell = tree_.cells[open.at.cell];
         cell.left = left;
         cell.right = right;
+        std::int64_t to = cell.at.first;
         for (std::size_t i = 0; i < halves.leaves.size(); ++i) {
-            const BoostedLeaf& leaf = halves.leaves[i];
-            InnerNode& node = cell.nodes[leaf.number];
-            node.half = i < halves.n_left ? left : right;
-            moves_.push_back({leaf.from, leaf.rows.first, leaf.rows.n, buffer_of(cell, node),
-                              buffer_of_cell(depth)});
+            InnerNode& leaf = cell.nodes[halves.leaves[i]];
+            leaf.half = i < halves.n_left ? left : right;
+            moves_.push_back(
+                {leaf.at.first, to, leaf.at.n, buffer_of(cell, leaf), buffer_of_cell(depth)});
+            leaf.at.first = to;
+            to += leaf.at.n;
         }
         if (!opens) {
             give_back(open.histogram);
@@ -368,21 +371,16 @@ void BoostedGrowth::halve(const std::vector<Open>& cells) {
 NewtonSearch BoostedGrowth::search(const BoostedOpenNode& node, double row_variance) const {
     return {node.sum,
             node.bounds,
-            growing_.scale,
-            growing_.options.min_weight_leaf,
-            growing_.options.independent_weight,
+            tree_.options.scale,
+            tree_.options.min_weight_leaf,
+            tree_.options.independent_weight,
             row_variance};
 }
 
 double BoostedGrowth::row_variance(const BoostedOpenNode& node,
                                    const GradientSquares& squares) const {
-    return squares.variance(node.sum, growing_.scale, growing_.options.independent_weight,
+    return squares.variance(node.sum, tree_.options.scale, tree_.options.independent_weight,
                             square_shift_);
-}
-
-BoostedTree BoostedGrowth::finish() {
-    keep_cells(growing_, cells_, steps_);
-    return growing_.compile();
 }
 
 }  // namespace treerank

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/data/partition.hpp"
-#include "core/grow/boosted_cell.hpp"
 #include "core/grow/gradient_squares.hpp"
 #include "core/grow/growing_boosted_tree.hpp"
 
@@ -70,10 +69,10 @@ class BoostedGrowth {
     BoostedGrowth& operator=(const BoostedGrowth&) = delete;
 
     // Starts a tree of `n_rows` rows, all of them in buffer 0, whose histogram is number 0. At most
-    // `most_open` nodes are searched together. In best-first growth, at most `most_ahead` cells are
+    // `max_open` nodes are searched together. In best-first growth, at most `max_ahead` cells are
     // halved together.
     void start(const BoostingOptions& options, std::int64_t n_rows, const GradientSum& sum,
-               std::size_t most_open, std::size_t most_ahead = 1);
+               std::size_t max_open, std::size_t max_ahead = 1);
 
     // The next requests. First, nodes whose rows are to be partitioned; the source sets their
     // `n_left` and calls partitioned(). Empty for sources that return the number of left rows
@@ -94,9 +93,8 @@ class BoostedGrowth {
     void take(const std::vector<NewtonCut>& cuts, const std::vector<std::int64_t>& n_left);
     void take(const std::vector<BoostedFoundCut>& cuts);
 
-    // finish() returns the tree and may be called once; steps() is then what the tree adds to the
-    // scores of its rows.
-    BoostedTree finish();
+    // finish() returns the tree; steps() is then what it adds to the scores of its rows.
+    BoostedTree finish() { return tree_.compile(steps_); }
     const std::vector<BoostedStep>& steps() const { return steps_; }
 
     // Returns the search for the cut of a node; `row_variance` as for NewtonSearch.
@@ -104,7 +102,7 @@ class BoostedGrowth {
     double row_variance(const BoostedOpenNode& node, const GradientSquares& squares) const;
     // The number of low bits that are dropped from gradients before they are squared.
     int square_shift() const { return square_shift_; }
-    const std::vector<BoostedCell>& cells() const { return cells_; }
+    const std::vector<BoostedCell>& cells() const { return tree_.cells; }
     // The node whose rows each requested histogram counts.
     const std::vector<NodeOfCell>& counted() const { return counted_; }
     const Features& features() const { return features_; }
@@ -130,8 +128,8 @@ class BoostedGrowth {
     };
 
     void clear_requests();
-    InnerNode& inner(NodeOfCell at) { return cells_[at.cell].nodes[at.node]; }
-    bool is_best_first() const { return growing_.options.max_leaf_nodes > 0; }
+    InnerNode& inner(NodeOfCell at) { return tree_.cells[at.cell].nodes[at.node]; }
+    bool is_best_first() const { return tree_.options.max_leaf_nodes > 0; }
     std::int32_t take_histogram();
     void give_back(std::int32_t histogram) { free_histograms_.push_back(histogram); }
     // Plans the histograms of two siblings: the smaller one is counted, the larger one overwrites
@@ -143,26 +141,24 @@ class BoostedGrowth {
     bool begin_best();
     std::vector<Open> best_waiting() const;
     bool is_half(const Open& open, std::int32_t cell) const {
-        return open.at.cell == cells_[cell].left || open.at.cell == cells_[cell].right;
+        return open.at.cell == tree_.cells[cell].left || open.at.cell == tree_.cells[cell].right;
     }
     void keep_halves(std::int32_t cell);
     void finish_waiting();
-    bool ask_partitions(const Work& work);
-    void ask_partition(NodeOfCell at);
+    bool request_partitions(const Work& work);
+    void request_partition(NodeOfCell at);
     void place_children(NodeOfCell at, std::int64_t n_left, bool right_first);
     void begin_nodes(std::vector<Open> open);
     void open_children(const std::vector<Open>& nodes);
-    bool has_halves(const BoostedCell& cell);
     void finish_trees(const std::vector<Open>& cells);
     void keep_whole(const Open& cell);
     void halve(const std::vector<Open>& cells);
     std::int32_t add_cell(const Segment& at, std::int32_t depth, bool opens);
 
     const Features features_;
-    GrowingBoostedTree growing_, trial_;
-    std::size_t most_open_ = 1, most_ahead_ = 1;
+    GrowingBoostedTree tree_;
+    std::size_t max_open_ = 1, max_ahead_ = 1;
     int square_shift_ = 0;
-    std::vector<BoostedCell> cells_;
     std::int32_t n_strata_ = 1;
     std::vector<Work> work_;     // a stack
     std::vector<Open> waiting_;  // a heap of cells that may be halved, best first

@@ -28,7 +28,7 @@ constexpr std::size_t kTasksPerThread = 4;
 template <class Code, bool Weighted>
 class RowsInMemory : public BoostingRounds {
   public:
-    RowsInMemory(const BoostingTable<Code>& table, ThreadPool& pool)
+    RowsInMemory(const Table<Code>& table, ThreadPool& pool)
         : BoostingRounds(RowRecords(table.codes, pool)),
           table_(table),
           rows_(table.codes.rows),
@@ -42,7 +42,7 @@ class RowsInMemory : public BoostingRounds {
                      ThreadPool& pool) override {
         pool_ = &pool;
         begin(drawn, chosen, options);
-        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), most_open(),
+        growth_.start(options, static_cast<std::int64_t>(n_rows_), count_root(), max_open(),
                       pool_->size());
         while (true) {
             if (!growth_.partitions().empty()) {
@@ -93,7 +93,7 @@ class RowsInMemory : public BoostingRounds {
         kept_.resize(options.leafrank_depth > 1 && may_stay_whole ? table_.codes.rows : 0);
     }
 
-    std::size_t most_open() const {
+    std::size_t max_open() const {
         const std::size_t fitting = kHistogramBytes / (counter_.size() * sizeof(GradientSum));
         const std::size_t wanted = pool_->size() > 1 ? kNodesPerThread * pool_->size() : 1;
         return std::clamp<std::size_t>(fitting, 1, wanted);
@@ -120,23 +120,6 @@ class RowsInMemory : public BoostingRounds {
         return pool_->size() > 1 && n >= least ? pool_ : nullptr;
     }
 
-    // Sums of(row) over rows [first, first + n). The terms are integers, so their order does not
-    // matter.
-    template <class Of>
-    auto sum_over(std::size_t first, std::size_t n, const Of& of) const {
-        using Sum = decltype(of(Row{}));
-        std::vector<Sum> sums((n + kRowsPerTask - 1) / kRowsPerTask);
-        run_in(pool_for(n, kRowsForTeam), sums.size(), [&](std::size_t task) {
-            Sum sum{};
-            const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
-            for (std::size_t i = task * kRowsPerTask; i < last; ++i) sum += of(rows_[first + i]);
-            sums[task] = sum;
-        });
-        Sum total{};
-        for (const Sum& sum : sums) total += sum;
-        return total;
-    }
-
     void count() {
         std::vector<HistogramJob> jobs;
         std::size_t n = 0;
@@ -154,12 +137,21 @@ class RowsInMemory : public BoostingRounds {
     double row_variance(const BoostedOpenNode& node) const {
         if (!many_levels_) return 0;
         const int shift = growth_.square_shift();
-        const auto squares = sum_over(node.first, node.n, [&](Row at_row) {
-            const std::uint32_t row = row_id(at_row);
-            return GradientSquares::of_row(rows.gradient(row), Weighted ? table_.weights[row] : 1,
-                                           shift);
+        const auto n = static_cast<std::size_t>(node.n);
+        std::vector<GradientSquares> squares((n + kRowsPerTask - 1) / kRowsPerTask);
+        run_in(pool_for(n, kRowsForTeam), squares.size(), [&](std::size_t task) {
+            GradientSquares sum;
+            const std::size_t last = std::min(n, (task + 1) * kRowsPerTask);
+            for (std::size_t i = task * kRowsPerTask; i < last; ++i) {
+                const std::uint32_t row = row_id(rows_[node.first + i]);
+                sum += GradientSquares::of_row(rows.gradient(row),
+                                               Weighted ? table_.weights[row] : 1, shift);
+            }
+            squares[task] = sum;
         });
-        return growth_.row_variance(node, squares);
+        GradientSquares total;
+        for (const GradientSquares& sum : squares) total += sum;
+        return growth_.row_variance(node, total);
     }
 
     // Returns the open nodes by the job that counted their histograms; nodes whose histograms were
@@ -270,7 +262,7 @@ class RowsInMemory : public BoostingRounds {
             std::copy_n(kept_.data() + cell.first, cell.n, rows_.data() + cell.first);
     }
 
-    const BoostingTable<Code>& table_;
+    const Table<Code>& table_;
     std::vector<Row> rows_;  // the rows of the tree; each node is a range of them
     std::vector<Row> scratch_, kept_;
     BoostedGrowth growth_;
@@ -287,14 +279,12 @@ class RowsInMemory : public BoostingRounds {
 }  // namespace
 
 template <class Code>
-std::unique_ptr<BoostingRounds> make_rounds(const BoostingTable<Code>& table, ThreadPool& pool) {
+std::unique_ptr<BoostingRounds> make_rounds(const Table<Code>& table, ThreadPool& pool) {
     if (table.weights != nullptr) return std::make_unique<RowsInMemory<Code, true>>(table, pool);
     return std::make_unique<RowsInMemory<Code, false>>(table, pool);
 }
 
-template std::unique_ptr<BoostingRounds> make_rounds(const BoostingTable<std::uint8_t>&,
-                                                     ThreadPool&);
-template std::unique_ptr<BoostingRounds> make_rounds(const BoostingTable<std::uint16_t>&,
-                                                     ThreadPool&);
+template std::unique_ptr<BoostingRounds> make_rounds(const Table<std::uint8_t>&, ThreadPool&);
+template std::unique_ptr<BoostingRounds> make_rounds(const Table<std::uint16_t>&, ThreadPool&);
 
 }  // namespace treerank

@@ -16,8 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/data/row_view.hpp"
 #include "core/data/types.hpp"
 #include "core/histogram/gradient_histogram.hpp"
+#include "core/split/newton_split.hpp"
 #include "core/tree/flat_tree.hpp"
 #include "core/util/thread_pool.hpp"
 
@@ -29,9 +31,7 @@ struct BoostingOptions {
     std::int32_t leafrank_depth = 2;  // of the LeafRank tree inside a cell
     std::int64_t min_weight_leaf = 1;
     double independent_weight = 1;  // units of weight per independent row, for noise estimates
-    double l2 = 0;
-    double gradient_unit = 1;  // value of 1 in a sum of gradients
-    double hessian_unit = 1;   // value of 1 in a sum of hessians
+    NewtonScale scale{1, 1, 0};     // of sums of gradients and hessians, with the L2 penalty
     double learning_rate = 1;
     bool by_stratum = true;  // one value per stratum; else one per LeafRank leaf in it
 };
@@ -42,13 +42,6 @@ struct BoostedTree {
     std::vector<float> value;
     std::vector<float> left_share;   // tests only: the share of the weight that goes left
     std::vector<double> importance;  // by feature: sum of the Newton gains
-};
-
-template <class Code>
-struct BoostingTable {
-    CodeMatrix<Code> codes;
-    Features features;
-    const std::int64_t* weights = nullptr;  // null: every row has weight 1
 };
 
 // The real value of the integer 1 in the gradients and hessians of a round; 0 if all of them are 0.
@@ -98,8 +91,9 @@ class BoostingRounds {
     GradientUnits units_;
 };
 
-// The table, including its features, must outlive the result.
+// The table, whose labels are not needed, must outlive the result. Without weights, every row has
+// weight 1.
 template <class Code>
-std::unique_ptr<BoostingRounds> make_rounds(const BoostingTable<Code>& table, ThreadPool& pool);
+std::unique_ptr<BoostingRounds> make_rounds(const Table<Code>& table, ThreadPool& pool);
 
 }  // namespace treerank

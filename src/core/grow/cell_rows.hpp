@@ -30,7 +30,6 @@ struct RowBuffers {
 // A cell gets a compact view if it has less than a quarter of its view's rows and the view does not
 // fit in a core's own cache.
 inline constexpr std::size_t kCompactShare = 4;
-inline constexpr std::size_t kCacheBytes = 512 * 1024;
 inline constexpr std::size_t kColumnsPerPass = 4;  // columns that are copied together
 
 // Copies K columns of the rows, from column `first` on, into a column-major view.

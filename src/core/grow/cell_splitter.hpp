@@ -207,13 +207,15 @@ class CellSplitter {
         const Weights& cell = open.cell->class_weight;
         const ClassWeight weight{cell[pair.first], cell[pair.second]};
         const std::size_t n = select(open, pair, work(open));
-        const View<Code>& view = pair_view(open, pair);
+        LeafRankSample<Code> sample{
+            pair_view(open, pair), work(open), n,     scratch(open), features,
+            {0, 0, key},           weight,     weight};
         if (pruner_) unpermuted_.assign(work(open), work(open) + n);
-        leafrank_.grow(view, work(open), n, scratch(open), weight, features, {0, 0, key}, weight,
-                       histogram_of(open, pair).get());
-        if (pruner_)
-            pruner_->prune(leafrank_, {view, unpermuted_.data(), n, weight, features, key},
-                           scratch(open));
+        leafrank_.grow(sample, histogram_of(open, pair).get());
+        if (pruner_) {
+            sample.rows = unpermuted_.data();
+            pruner_->prune(leafrank_, sample);
+        }
         Weights leaf_weight;
         if (!has_two_classes() && leafrank_.nodes.size() > 1) {
             route(open, leafrank_.nodes, leafrank_.category_sets);
@@ -257,17 +259,9 @@ class CellSplitter {
         Weights weight(n_nodes * n_classes);
         const Row* routed = work(open);
         for (const LeafRows& leaf : leaves_) {
-            std::int64_t units[kMaxClasses] = {};
-            for (std::size_t i = leaf.first; i < leaf.last; ++i) {
-                const std::size_t row = row_id(routed[i]);
-                if (open.view->soft != nullptr)
-                    for (std::size_t k = 0; k < n_classes; ++k)
-                        units[k] += open.view->soft[row * n_classes + k];
-                else
-                    units[open.view->classes[row]] += units_of(routed[i], open.view->weights);
-            }
-            for (std::size_t k = 0; k < n_classes; ++k)
-                weight[leaf.node * n_classes + k] = static_cast<double>(units[k]);
+            const Weights own =
+                class_weights(routed + leaf.first, routed + leaf.last, *open.view, n_classes);
+            std::copy(own.begin(), own.end(), weight.begin() + leaf.node * n_classes);
         }
         return weight;
     }

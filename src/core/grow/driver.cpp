@@ -15,9 +15,9 @@ namespace treerank {
 
 namespace {
 
-// The whole pool works on a cell only from this size on.
+// Smaller cells are not worth the whole pool.
 constexpr std::size_t kTeamCellRows = 16384;
-// Smaller cells, with everything below them, are grown by one thread.
+// Smaller cells are grown to the end by one thread.
 constexpr std::size_t kSharedCellRows = 4096;
 
 // Grows one tree: finds candidates for open cells, has the winners chosen, opens the children. With
@@ -40,12 +40,12 @@ class Driver {
           buffers_(buffers),
           pool_(pool),
           monitor_(monitor),
-          together_(table, options, buffers, monitor, pool) {}
+          team_splitter_(table, options, buffers, monitor, pool) {}
 
     void grow_depth_first(Open root) {
         TaskQueue<Open> queue;
         bool is_empty = true;
-        grow_below(std::move(root), together_, [&](Open& open) {
+        grow_below(std::move(root), team_splitter_, [&](Open& open) {
             if (!is_for_one_thread(open)) return false;
             queue.put(std::move(open));
             is_empty = false;
@@ -83,7 +83,7 @@ class Driver {
             stack.pop_back();
             if (pass_on(open)) continue;
             splitter.find_candidates(open);
-            if (!choose_alone(open, total_, options_)) {
+            if (!choose_winner(open, total_, options_)) {
                 monitor_.advance(static_cast<double>(open.size()));
                 continue;
             }
@@ -105,7 +105,7 @@ class Driver {
     // may not be needed.
     template <class Job>
     void each_thread(const Job& job) {
-        pool_->run(pool_->most(), [&](std::size_t) {
+        pool_->run(pool_->max_size(), [&](std::size_t) {
             Splitter* own = nullptr;
             job([&]() -> Splitter& {
                 if (own == nullptr) own = &add_splitter();
@@ -116,7 +116,7 @@ class Driver {
 
     Splitter& add_splitter() {
         std::lock_guard lock(mutex_);
-        return alone_.emplace_back(table_, options_, buffers_, monitor_, nullptr);
+        return thread_splitters_.emplace_back(table_, options_, buffers_, monitor_, nullptr);
     }
 
     // Grows the cells of a queue and adds large cells below them to it.
@@ -146,7 +146,7 @@ class Driver {
             if (is_for_one_thread(level[i]))
                 small.push_back(i);
             else
-                job(i, together_);
+                job(i, team_splitter_);
         }
         if (small.empty()) return;
         std::atomic<std::size_t> next{0};
@@ -161,26 +161,10 @@ class Driver {
     RowBuffers& buffers_;
     ThreadPool* pool_;
     ProgressMonitor& monitor_;
-    Splitter together_;
+    Splitter team_splitter_;
     std::mutex mutex_;
-    std::deque<Splitter> alone_;  // one per thread
+    std::deque<Splitter> thread_splitters_;  // one per thread
 };
-
-// Sums the weights by class. With two classes, the label bit of a row is its class.
-template <class Code>
-Weights class_weights(const std::vector<Row>& rows, const Table<Code>& table) {
-    std::int64_t units[kMaxClasses] = {};
-    const std::size_t n_classes = table.n_classes;
-    for (const Row row : rows) {
-        if (table.soft != nullptr)
-            for (std::size_t k = 0; k < n_classes; ++k)
-                units[k] += table.soft[row_id(row) * n_classes + k];
-        else
-            units[n_classes == 2 ? (row & kLabelBit) != 0 : table.labels[row_id(row)]] +=
-                units_of(row, table.weights);
-    }
-    return {units, units + n_classes};
-}
 
 // The rows whose soft labels have any weight.
 template <class Code>
@@ -200,8 +184,10 @@ RankTree grow_counting(const Table<Code>& table, std::vector<Row> sample, const 
     RowBuffers buffers(std::move(sample));
     auto view = std::make_shared<View<Code>>(view_of(table));
     view->side.resize(table.codes.rows);
+    const Row* rows = buffers.rows.data();
     Growing root =
-        root_cell(class_weights(buffers.rows, table), start.key, options.focus, start.depth);
+        root_cell(class_weights(rows, rows + buffers.rows.size(), *view, table.n_classes),
+                  start.key, options.focus, start.depth);
     Weights total = root.class_weight;
     if (start.total) total = {start.total->negative, start.total->positive};
     Driver<Code, Count> driver(table, options, buffers, std::move(total), pool, monitor);

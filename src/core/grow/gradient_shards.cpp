@@ -7,9 +7,7 @@ std::vector<GradientSum> count_gradients(const GradientShard<Code>& shard, const
                                          const std::vector<std::int32_t>& slots,
                                          const std::vector<std::int32_t>& n_codes,
                                          const std::vector<std::int32_t>& chosen) {
-    std::size_t size = 0;
-    for (const std::int32_t feature : chosen) size += n_codes[feature];
-    std::vector<GradientSum> sums(slots.size() * size), of_rows;
+    std::vector<GradientSum> sums(slots.size() * n_sums(n_codes, chosen)), of_rows;
     GradientSum* histogram = sums.data();
     for (const std::int32_t slot : slots) {
         const Row* rows = placed.begin(slot);
@@ -17,9 +15,7 @@ std::vector<GradientSum> count_gradients(const GradientShard<Code>& shard, const
         of_rows.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
             const std::uint32_t row = row_id(rows[i]);
-            const std::int64_t weight = shard.weights != nullptr ? shard.weights[row] : 1;
-            const RowGradient& g = shard.gradients[row];
-            of_rows[i] = {g.gradient * weight, g.hessian * weight, weight};
+            of_rows[i] = WeightedGradientRows::make(shard.gradients[row], shard.weight(row));
         }
         for (const std::int32_t feature : chosen) {
             const Code* column = shard.codes.column(feature);
@@ -40,8 +36,7 @@ std::vector<GradientSquares> sum_squares(const GradientShard<Code>& shard, const
         const std::size_t n = placed.size(slot);
         for (std::size_t i = 0; i < n; ++i) {
             const std::uint32_t row = row_id(rows[i]);
-            sum += GradientSquares::of_row(
-                shard.gradients[row], shard.weights != nullptr ? shard.weights[row] : 1, shift);
+            sum += GradientSquares::of_row(shard.gradients[row], shard.weight(row), shift);
         }
         squares.push_back(sum);
     }

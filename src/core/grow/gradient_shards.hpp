@@ -17,6 +17,8 @@ struct GradientShard {
     CodeMatrix<Code> codes;
     const RowGradient* gradients = nullptr;
     const std::int64_t* weights = nullptr;
+
+    std::int64_t weight(std::size_t row) const { return weights != nullptr ? weights[row] : 1; }
 };
 
 // Returns the histograms of the given slots, concatenated. Each covers the chosen features.

@@ -5,50 +5,90 @@
 
 namespace treerank {
 
-GrowingBoostedTree::GrowingBoostedTree(const Features& features) : features_(features) {}
+namespace {
 
-void GrowingBoostedTree::reset(const BoostingOptions& given) {
-    options = given;
-    scale = {options.gradient_unit, options.hessian_unit, options.l2};
-    tree = {};
-    nodes.clear();
-    cells_.clear();
-    importance.assign(features_.size(), 0.0);
-}
-
-std::int32_t GrowingBoostedTree::add_cell(const Segment& at, std::int32_t parent,
-                                          std::int32_t depth) {
-    Cell cell;
-    cell.parent = parent;
-    cell.depth = depth;
-    tree.cells.push_back(cell);
-    cells_.push_back(at);
-    return static_cast<std::int32_t>(tree.cells.size()) - 1;
-}
-
-std::int32_t GrowingBoostedTree::add_node(const Segment& at) {
-    LeafRankNode node;
-    node.weight = {scale.gradient(at.sum), scale.hessian(at.sum)};
-    tree.tests.push_back(node);
-    nodes.push_back(at);
-    return static_cast<std::int32_t>(tree.tests.size()) - 1;
-}
-
-std::pair<std::int32_t, std::int32_t> GrowingBoostedTree::split_node(std::int32_t node,
-                                                                     const NewtonCut& cut) {
-    importance[cut.feature] += cut.gain;
-    SplitCondition condition = cut.condition();
-    if (cut.categorical) {
-        condition.cut = static_cast<std::int32_t>(tree.category_sets.size());
-        tree.category_sets.push_back(cut.set);
+// Calls visit(node, number, left) for the nodes of an inner tree in preorder. They are numbered as
+// in every LeafRank tree: children when their parent is visited. `left` is the number of the left
+// child.
+template <class Visit>
+void visit_inner(const BoostedCell& cell, const Visit& visit) {
+    std::vector<std::pair<std::int32_t, std::int32_t>> stack{{0, 0}};
+    for (std::int32_t next = 1; !stack.empty();) {
+        const auto [node, number] = stack.back();
+        stack.pop_back();
+        visit(node, number, next);
+        const std::int32_t left = cell.nodes[node].left;
+        if (left < 0) continue;
+        stack.push_back({left + 1, next + 1});
+        stack.push_back({left, next});
+        next += 2;
     }
-    const auto [left, right] = sides_of(nodes[node], cut);
-    const std::int32_t left_node = add_node(left), right_node = add_node(right);
-    tree.tests[node].condition = condition;
-    tree.tests[node].left = left_node;
-    tree.tests[node].right = right_node;
-    return {left_node, right_node};
 }
+
+// The cells and inner trees of a tree that is finished, in the order of a RankTree.
+class Assembly {
+  public:
+    Assembly(const GrowingBoostedTree& from, std::size_t n_features,
+             std::vector<BoostedStep>& steps)
+        : importance(n_features), from_(from), steps_(steps) {
+        add_cell(0, -1);
+    }
+
+    RankTree tree;
+    std::vector<const Segment*> cells;  // by cell of `tree`
+    std::vector<const Segment*> nodes;  // by test of `tree`
+    std::vector<double> importance;
+
+  private:
+    std::int32_t add_cell(std::int32_t number, std::int32_t parent) {
+        const BoostedCell& cell = from_.cells[number];
+        const auto added = static_cast<std::int32_t>(cells.size());
+        cells.push_back(&cell.at);
+        tree.cells.push_back({parent, -1, -1, cell.depth});
+        if (cell.nodes.empty()) return added;
+        tree.cells[added].first_test = static_cast<std::int32_t>(nodes.size());
+        add_inner_tree(cell);
+        tree.cells[added].last_test = static_cast<std::int32_t>(nodes.size());
+        const std::int32_t left = add_cell(cell.left, added), right = add_cell(cell.right, added);
+        tree.cells[added].left = left;
+        tree.cells[added].right = right;
+        return added;
+    }
+
+    void add_inner_tree(const BoostedCell& cell) {
+        const std::size_t first = nodes.size();
+        tree.tests.resize(first + cell.nodes.size());
+        nodes.resize(first + cell.nodes.size());
+        visit_inner(cell, [&](std::int32_t i, std::int32_t number, std::int32_t left) {
+            const InnerNode& node = cell.nodes[i];
+            LeafRankNode& test = tree.tests[first + number];
+            nodes[first + number] = &node.at;
+            test.weight = {from_.options.scale.gradient(node.at.sum),
+                           from_.options.scale.hessian(node.at.sum)};
+            if (node.left < 0) return add_leaf(node, cell, test);
+            importance[node.cut.feature] += node.cut.gain;
+            test.condition = node.cut.condition();
+            test.left = static_cast<std::int32_t>(first) + left;
+            test.right = test.left + 1;
+            if (!node.cut.categorical) return;
+            test.condition.cut = static_cast<std::int32_t>(tree.category_sets.size());
+            tree.category_sets.push_back(node.cut.set);
+        });
+    }
+
+    void add_leaf(const InnerNode& leaf, const BoostedCell& cell, LeafRankNode& test) {
+        test.side = leaf.half == cell.left ? 0 : 1;
+        const BoostedCell& half = from_.cells[leaf.half];
+        if (half.nodes.empty())
+            steps_.push_back({leaf.at.first, leaf.at.n, buffer_of_cell(half.depth),
+                              from_.step_of(half.at, leaf.at)});
+    }
+
+    const GrowingBoostedTree& from_;
+    std::vector<BoostedStep>& steps_;
+};
+
+}  // namespace
 
 std::pair<Segment, Segment> GrowingBoostedTree::sides_of(const Segment& at,
                                                          const NewtonCut& cut) const {
@@ -65,80 +105,77 @@ void GrowingBoostedTree::keep_apart(Segment& better, Segment& worse) const {
     better.bounds.lower = worse.bounds.upper = middle;
 }
 
-bool GrowingBoostedTree::is_constrained(std::int32_t first_test) const {
-    return std::any_of(tree.tests.begin() + first_test, tree.tests.end(),
-                       [&](const LeafRankNode& node) {
-                           return node.left >= 0 && sign_of(node.condition.feature) != 0;
-                       });
+// On ties, the leaf with the lower number comes first. (The order of `nodes` depends on how many of
+// them were searched together.)
+std::vector<std::int32_t> GrowingBoostedTree::leaves_by_value(const BoostedCell& cell) const {
+    std::vector<std::int32_t> leaves(cell.nodes.size());
+    visit_inner(cell,
+                [&](std::int32_t i, std::int32_t number, std::int32_t) { leaves[number] = i; });
+    std::erase_if(leaves, [&](std::int32_t i) { return cell.nodes[i].left >= 0; });
+    std::stable_sort(leaves.begin(), leaves.end(), [&](std::int32_t a, std::int32_t b) {
+        return value(cell.nodes[a].at) > value(cell.nodes[b].at);
+    });
+    return leaves;
 }
 
-std::size_t GrowingBoostedTree::order_leaves(std::vector<BoostedLeaf>& leaves, const Segment& cell,
-                                             bool constrained) const {
-    std::sort(leaves.begin(), leaves.end(), [&](const BoostedLeaf& a, const BoostedLeaf& b) {
-        const double x = value(a.rows), y = value(b.rows);
-        return x != y ? x > y : a.node < b.node;
-    });
+Halves GrowingBoostedTree::halves_of(const BoostedCell& cell) const {
+    const bool constrained = std::any_of(
+        cell.nodes.begin(), cell.nodes.end(),
+        [&](const InnerNode& node) { return node.left >= 0 && sign_of(node.cut.feature) != 0; });
+    Halves halves;
+    halves.leaves = leaves_by_value(cell);
+    const auto leaf = [&](std::size_t i) -> const Segment& {
+        return cell.nodes[halves.leaves[i]].at;
+    };
+    halves.left = halves.right = {cell.at.first, 0, {}, cell.at.bounds};
     double best = -std::numeric_limits<double>::infinity();
-    std::size_t n_left = 0;
-    GradientSum left;
-    for (std::size_t i = 0; i + 1 < leaves.size(); ++i) {
-        left += leaves[i].rows.sum;
-        if (constrained && value(leaves[i].rows) == value(leaves[i + 1].rows)) continue;
-        const double gain =
-            scale.gain(left, cell.bounds) + scale.gain(cell.sum - left, cell.bounds);
+    Segment left = halves.left;
+    for (std::size_t i = 0; i + 1 < halves.leaves.size(); ++i) {
+        left.n += leaf(i).n;
+        left.sum += leaf(i).sum;
+        if (constrained && value(leaf(i)) == value(leaf(i + 1))) continue;
+        const double gain = options.scale.gain(left.sum, cell.at.bounds) +
+                            options.scale.gain(cell.at.sum - left.sum, cell.at.bounds);
         if (gain > best) {
             best = gain;
-            n_left = i + 1;
+            halves.n_left = i + 1;
+            halves.left = left;
         }
     }
-    return n_left;
+    halves.right.first += halves.left.n;
+    halves.right.n = cell.at.n - halves.left.n;
+    halves.right.sum = cell.at.sum - halves.left.sum;
+    if (constrained) keep_apart(halves.left, halves.right);
+    return halves;
 }
 
-std::pair<Segment, Segment> GrowingBoostedTree::merge(std::vector<BoostedLeaf>& leaves,
-                                                      std::size_t n_left, const Segment& cell,
-                                                      bool constrained) {
-    Segment half[2] = {{cell.first, 0, {}, cell.bounds}, {cell.first, 0, {}, cell.bounds}};
-    std::int64_t to = cell.first;
-    for (std::size_t i = 0; i < leaves.size(); ++i) {
-        const int side = i < n_left ? 0 : 1;
-        Segment& leaf = leaves[i].rows;
-        tree.tests[leaves[i].node].side = side;
-        half[side].n += leaf.n;
-        half[side].sum += leaf.sum;
-        leaf.first = to;
-        to += leaf.n;
-    }
-    half[1].first += half[0].n;
-    if (constrained) keep_apart(half[0], half[1]);
-    return {half[0], half[1]};
-}
-
-float GrowingBoostedTree::step_of(const Segment& stratum, std::int32_t leaf) const {
-    const bool by_leaf = !options.by_stratum && leaf >= 0;
-    const double step = by_leaf ? stratum.bounds.clip(value(nodes[leaf])) : value(stratum);
+float GrowingBoostedTree::step_of(const Segment& stratum, const Segment& leaf) const {
+    const double step = options.by_stratum ? value(stratum) : stratum.bounds.clip(value(leaf));
     return static_cast<float>(options.learning_rate * step);
 }
 
-float GrowingBoostedTree::left_share(std::int32_t test) const {
-    if (test < 0) return 0;
-    const auto left = static_cast<double>(nodes[tree.tests[test].left].sum.weight);
-    return static_cast<float>(left / static_cast<double>(nodes[test].sum.weight));
-}
-
-BoostedTree GrowingBoostedTree::compile() {
-    std::vector<std::uint8_t> is_split;
-    for (const Cell& cell : tree.cells) is_split.push_back(cell.left >= 0);
+BoostedTree GrowingBoostedTree::compile(std::vector<BoostedStep>& steps) const {
+    steps.clear();
+    Assembly kept(*this, features_.size(), steps);
     BoostedTree grown;
     std::vector<std::int32_t> arrival;
-    grown.flat = compile_tree(tree, is_split.data(), options.by_stratum ? nullptr : &arrival);
-    const auto& flat = grown.flat;
+    grown.flat = compile_tree(kept.tree, nullptr, options.by_stratum ? nullptr : &arrival);
+    const FlatTree& flat = grown.flat;
     for (std::uint32_t s = 0; s < flat.slots.size(); ++s) {
-        grown.left_share.push_back(left_share(flat.test[s]));
-        const bool is_end = flat.slots[s].next == s;
-        const std::int32_t leaf = options.by_stratum ? -1 : arrival[s];
-        grown.value.push_back(is_end ? step_of(cells_[flat.target[s]], leaf) : 0);
+        float share = 0, value = 0;
+        if (flat.slots[s].next == s) {
+            const Segment& stratum = *kept.cells[flat.target[s]];
+            const std::int32_t leaf = options.by_stratum ? -1 : arrival[s];
+            value = step_of(stratum, leaf < 0 ? stratum : *kept.nodes[leaf]);
+        } else {
+            const LeafRankNode& test = kept.tree.tests[flat.test[s]];
+            share = static_cast<float>(static_cast<double>(kept.nodes[test.left]->sum.weight) /
+                                       static_cast<double>(kept.nodes[flat.test[s]]->sum.weight));
+        }
+        grown.value.push_back(value);
+        grown.left_share.push_back(share);
     }
-    grown.importance = std::move(importance);
+    grown.importance = std::move(kept.importance);
     return grown;
 }
 

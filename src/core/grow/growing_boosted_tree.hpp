@@ -1,7 +1,8 @@
-// A boosted tree during growth: its cells and nodes with their gradient sums, and what follows from
-// these alone. Only the grower knows where the rows are.
+// A boosted tree during growth: its cells with their inner trees (the LeafRank trees that split
+// them), and what follows from their gradient sums alone. Only the grower knows where the rows are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -21,64 +22,69 @@ struct Segment {
     Bounds bounds;
 };
 
-// A leaf of the inner tree of a cell.
-struct BoostedLeaf {
-    std::int32_t node;    // index in the growing tree
-    std::int32_t number;  // index in its inner tree
-    Segment rows;
-    std::int64_t from;  // where its rows were before the leaves were merged
+// A node of the inner tree of a cell.
+struct InnerNode {
+    Segment at;
+    std::int32_t depth = 0;
+    NewtonCut cut{};
+    bool is_partitioned = false;  // the positions of its children's rows are known
+    std::int32_t left = -1;       // the right child follows the left; -1: a leaf
+    std::int32_t half = -1;       // leaves only: the cell that it becomes part of
+};
+
+struct BoostedCell {
+    Segment at;
+    std::int32_t depth = 0;
+    std::vector<InnerNode> nodes{};      // empty: the cell is a stratum
+    std::int32_t left = -1, right = -1;  // the cells of its halves
+};
+
+// The buffer with the rows of a cell; boosted_growth.hpp explains buffers.
+inline std::int64_t buffer_of_cell(std::int32_t depth) { return depth % 2; }
+
+// The halves of a cell, made of the leaves of its inner tree: the first `n_left` leaves and the
+// others. If `n_left` is 0, the cell cannot be split.
+struct Halves {
+    std::vector<std::int32_t> leaves{};  // by decreasing value
+    std::size_t n_left = 0;
+    Segment left{}, right{};
+};
+
+// Rows [first, first + n) of a buffer, whose scores all change by the same value.
+struct BoostedStep {
+    std::int64_t first, n, buffer;
+    double value;
 };
 
 class GrowingBoostedTree {
   public:
-    explicit GrowingBoostedTree(const Features& features);
-
-    // Starts over without cells.
-    void reset(const BoostingOptions& options);
-
-    std::int32_t add_cell(const Segment& at, std::int32_t parent, std::int32_t depth);
-    std::int32_t add_node(const Segment& at);
-    // Returns the two sides of a cut, without the positions of their rows.
-    std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut) const;
-    // Turns a node into a test and returns its children.
-    std::pair<std::int32_t, std::int32_t> split_node(std::int32_t node, const NewtonCut& cut);
-
-    // Whether the inner tree of a cell, whose nodes are the last ones, tests a constrained feature.
-    bool is_constrained(std::int32_t first_test) const;
-    // Sorts the leaves by decreasing value and returns how many of them go left in the best split
-    // of the cell. Rows that differ only in a constrained feature arrive in leaves whose values are
-    // in order; if these are equal, both leaves must go to the same side. Returns 0 if all values
-    // are equal.
-    std::size_t order_leaves(std::vector<BoostedLeaf>& leaves, const Segment& cell,
-                             bool constrained) const;
-    // Returns the two halves of a cell, with the rows of its leaves placed side by side in their
-    // order.
-    std::pair<Segment, Segment> merge(std::vector<BoostedLeaf>& leaves, std::size_t n_left,
-                                      const Segment& cell, bool constrained);
-    // Returns what a row of a stratum adds to its score if it arrived by node `leaf` of the inner
-    // tree above (-1: none). Values of leaves are clipped to the bounds of their stratum, so that
-    // strata remain in order.
-    float step_of(const Segment& stratum, std::int32_t leaf) const;
+    explicit GrowingBoostedTree(const Features& features) : features_(features) {}
 
     // The Newton step of a segment, clipped to its bounds.
-    double value(const Segment& at) const { return at.bounds.clip(scale.value(at.sum)); }
-
-    BoostedTree compile();
+    double value(const Segment& at) const { return at.bounds.clip(options.scale.value(at.sum)); }
+    // Returns the two sides of a cut, without the positions of their rows.
+    std::pair<Segment, Segment> sides_of(const Segment& at, const NewtonCut& cut) const;
+    // Returns the best split of a cell, with the rows of its leaves placed side by side in the
+    // order of the leaves. Rows that differ only in a constrained feature arrive in leaves whose
+    // values are in order; if these are equal, both leaves go to the same side.
+    Halves halves_of(const BoostedCell& cell) const;
+    // Returns the finished tree. `steps` is then what it adds to the scores of its rows.
+    BoostedTree compile(std::vector<BoostedStep>& steps) const;
+    // Returns what a row of a stratum adds to its score if it arrived by this leaf. Values of
+    // leaves are clipped to the bounds of their stratum, so that strata remain in order.
+    float step_of(const Segment& stratum, const Segment& leaf) const;
 
     BoostingOptions options;
-    NewtonScale scale{1, 1, 0};
-    RankTree tree;
-    std::vector<Segment> nodes;  // by test node
-    std::vector<double> importance;
+    std::vector<BoostedCell>
+        cells;  // in the order in which they are created; the first is the root
 
   private:
     std::int8_t sign_of(std::int32_t feature) const { return features_.monotonic[feature]; }
+    std::vector<std::int32_t> leaves_by_value(const BoostedCell& cell) const;
     // Bounds both segments so that no value of `better` will be below any value of `worse`.
     void keep_apart(Segment& better, Segment& worse) const;
-    float left_share(std::int32_t test) const;
 
     const Features& features_;
-    std::vector<Segment> cells_;
 };
 
 }  // namespace treerank

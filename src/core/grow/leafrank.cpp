@@ -13,7 +13,7 @@ namespace treerank {
 namespace {
 constexpr std::size_t kRowsPerCheck = 2048;
 constexpr std::size_t kCountsPerCode = 4;    // rows per code that outweigh a subtraction
-constexpr std::size_t kRowsToPassOn = 8192;  // fewer rows are not worth a team
+constexpr std::size_t kDeferredRows = 8192;  // fewer rows are not worth a team
 }  // namespace
 
 template <class Code, class Count>
@@ -31,7 +31,7 @@ LeafRank<Code, Count>::LeafRank(const Features& features, const LeafRankOptions&
 
 template <class Code, class Count>
 void LeafRank<Code, Count>::release(Count* histogram) {
-    if (histogram != nullptr && histogram != given_) histograms_.give_back(histogram);
+    if (histogram != nullptr && histogram != given_histogram_) histograms_.give_back(histogram);
 }
 
 template <class Code, class Count>
@@ -131,7 +131,7 @@ template <class Code, class Count>
 void LeafRank<Code, Count>::close(const Open& open) {
     release(open.histogram);
     leaves.push_back({open.node, open.first, open.last});
-    note_value(open);
+    store_value(open);
 }
 
 template <class Code, class Count>
@@ -149,12 +149,12 @@ void LeafRank<Code, Count>::grow_dense(const Open& root) {
         const DenseRows<Code> dense(*outer, rows_ + root.first, root.size());
         view_ = &dense.view();
         is_dense_ = true;
-        split_search_.look_at(*view_);
+        split_search_.use_view(*view_);
         grow_depth_first(root);
     }
     view_ = outer;
     is_dense_ = false;
-    split_search_.look_at(*view_);
+    split_search_.use_view(*view_);
 }
 
 template <class Code, class Count>
@@ -165,9 +165,9 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
     while (!stack.empty()) {
         Open open = stack.back();
         stack.pop_back();
-        if (rows_to_pass_on_ == 0) rows_to_pass_on_ = rows_to_pass_on(n_rows_ - open.first);
-        if (open.size() <= rows_to_pass_on_ && may_split(open)) {
-            passed_on_.push_back(open);
+        if (rows_to_defer_ == 0) rows_to_defer_ = rows_to_defer(n_rows_ - open.first);
+        if (open.size() <= rows_to_defer_ && may_split(open)) {
+            deferred_.push_back(open);
             continue;
         }
         if (may_move && DenseRows<Code>::pays(*view_, open.size())) {
@@ -188,32 +188,32 @@ void LeafRank<Code, Count>::grow_depth_first(Open root) {
 }
 
 // Large nodes are searched by the whole team. Nodes whose rows are copied by DenseRows stay with
-// one thread: they are small enough to be passed on.
+// one thread: they are small enough to be deferred.
 template <class Code, class Count>
-std::size_t LeafRank<Code, Count>::rows_to_pass_on(std::size_t n_left) const {
+std::size_t LeafRank<Code, Count>::rows_to_defer(std::size_t n_left) const {
     // Imputing missing values with the cell's mean needs the rows of the whole cell.
-    const bool may_pass_on = !is_dense_ && !features_.missing_by_cell_mean();
-    if (!may_pass_on || n_left < 2 * kRowsToPassOn || pool_for(n_left) == nullptr) return 0;
-    return std::max({kRowsToPassOn, n_left / pool_->size(), view_->codes.rows / kScattered});
+    const bool may_defer = !is_dense_ && !features_.missing_by_cell_mean();
+    if (!may_defer || n_left < 2 * kDeferredRows || pool_for(n_left) == nullptr) return 0;
+    return std::max({kDeferredRows, n_left / pool_->size(), view_->codes.rows / kScattered});
 }
 
 template <class Code, class Count>
-void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
+void LeafRank<Code, Count>::grow_deferred() {
     // Start with the largest nodes, so that no thread is left with a large one at the end.
-    std::stable_sort(passed_on_.begin(), passed_on_.end(),
+    std::stable_sort(deferred_.begin(), deferred_.end(),
                      [](const Open& a, const Open& b) { return a.size() > b.size(); });
-    std::vector<std::unique_ptr<LeafRank>> grown(passed_on_.size());
+    std::vector<std::unique_ptr<LeafRank>> grown(deferred_.size());
     pool_->run(grown.size(), [&](std::size_t i) {
-        const Open& open = passed_on_[i];
+        const Open& open = deferred_[i];
         grown[i] = std::make_unique<LeafRank>(features_, options_, monitor_, nullptr);
         OpenNode root = open;
         root.node = 0;
-        grown[i]->grow(*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first, cell,
-                       cell_features_, root, nodes[open.node].weight,
+        grown[i]->grow({*view_, rows_ + open.first, open.size(), scratch_rows_ + open.first,
+                        cell_features_, root, nodes[open.node].weight, cell_},
                        open.complete ? open.histogram : nullptr);
     });
     for (std::size_t i = 0; i < grown.size(); ++i) {
-        const Open& open = passed_on_[i];
+        const Open& open = deferred_[i];
         const auto by = static_cast<std::int32_t>(nodes.size()) - 1;
         for (const LeafRows& leaf : grown[i]->leaves)
             leaves.push_back({leaf.node == 0 ? open.node : leaf.node + by, open.first + leaf.first,
@@ -221,7 +221,7 @@ void LeafRank<Code, Count>::grow_passed_on(ClassWeight cell) {
         graft(open.node, *grown[i]);
         release(open.histogram);
     }
-    passed_on_.clear();
+    deferred_.clear();
     const std::vector<std::int32_t> number = number_depth_first();
     for (LeafRows& leaf : leaves) leaf.node = number[leaf.node];
 }
@@ -255,26 +255,25 @@ void LeafRank<Code, Count>::grow_best_first(Open root) {
 }
 
 template <class Code, class Count>
-void LeafRank<Code, Count>::grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch,
-                                 ClassWeight cell, const std::vector<std::int32_t>& features,
-                                 const OpenNode& root, ClassWeight weight, Count* histogram) {
-    view_ = &view;
-    rows_ = rows;
+void LeafRank<Code, Count>::grow(const LeafRankSample<Code>& sample, Count* histogram) {
+    const std::size_t n = sample.n;
+    view_ = &sample.view;
+    rows_ = sample.rows;
     n_rows_ = n;
-    rows_to_pass_on_ = 0;
-    scratch_rows_ = scratch;
-    cell_features_ = features;
-    given_ = histogram;
-    reset(cell);
-    nodes[0].weight = weight;
+    rows_to_defer_ = 0;
+    scratch_rows_ = sample.scratch;
+    cell_features_ = sample.features;
+    given_histogram_ = histogram;
+    reset(sample.cell);
+    nodes[0].weight = sample.weight;
     leaves.clear();
     rows_since_check_ = kRowsPerCheck;
-    split_search_.enter(view, rows, n);
+    split_search_.enter(*view_, rows_, n);
     const bool known = histogram != nullptr && uses_all_features() && !is_sparse(n);
-    const Open open{root, 0, n, known ? histogram : nullptr, known};
+    const Open open{sample.root, 0, n, known ? histogram : nullptr, known};
     if (grows_best_first()) return grow_best_first(open);
     grow_depth_first(open);
-    if (!passed_on_.empty()) grow_passed_on(cell);
+    if (!deferred_.empty()) grow_deferred();
 }
 
 template <class Code, class Count>

@@ -16,6 +16,19 @@
 
 namespace treerank {
 
+// The rows that a LeafRank tree is grown on: those of a cell, or of a node further down.
+template <class Code>
+struct LeafRankSample {
+    const View<Code>& view;
+    Row* rows;
+    std::size_t n;
+    Row* scratch;                               // a buffer of n rows
+    const std::vector<std::int32_t>& features;  // that may be tested
+    OpenNode root;                              // node 0 of the tree
+    ClassWeight weight;                         // of the rows
+    ClassWeight cell;                           // of the cell
+};
+
 // The range of rows in a leaf.
 struct LeafRows {
     std::int32_t node;
@@ -30,12 +43,9 @@ class LeafRank : public LeafRankTree {
     LeafRank(const Features& features, const LeafRankOptions& options, ProgressMonitor& monitor,
              ThreadPool* pool);
 
-    // Grows a tree on rows[0, n) and permutes them: each leaf becomes one range of rows, in their
-    // old order. The root is that of a cell, or a node further down, with class weights `weight`.
+    // Grows a tree and permutes the rows: each leaf becomes one range of rows, in their old order.
     // `histogram` is the root's if it is known (it is overwritten), otherwise null.
-    void grow(const View<Code>& view, Row* rows, std::size_t n, Row* scratch, ClassWeight cell,
-              const std::vector<std::int32_t>& features, const OpenNode& root, ClassWeight weight,
-              Count* histogram);
+    void grow(const LeafRankSample<Code>& sample, Count* histogram);
     // Turns the nodes whose split is not kept into leaves.
     void collapse(const std::vector<std::uint8_t>& keep_split);
     // Whether a node, taken as a leaf, belongs to the left side: positives are at least as frequent
@@ -74,11 +84,11 @@ class LeafRank : public LeafRankTree {
     // The same on a contiguous copy of the rows.
     void grow_dense(const Open& root);
     void grow_best_first(Open root);
-    // In a team, nodes of at most this many rows are passed on: later they are grown by one thread
+    // In a team, nodes of at most this many rows are deferred: later they are grown by one thread
     // each and put together as one thread would have grown them. 0 as long as there is no team, or
     // if too few rows are left.
-    std::size_t rows_to_pass_on(std::size_t n_left) const;
-    void grow_passed_on(ClassWeight cell);
+    std::size_t rows_to_defer(std::size_t n_left) const;
+    void grow_deferred();
 
     void release(Count* histogram);
 
@@ -97,9 +107,9 @@ class LeafRank : public LeafRankTree {
     std::vector<std::int32_t> cell_features_;
     FeatureDraws draws_;
     std::size_t rows_since_check_ = 0;
-    Count* given_ = nullptr;  // the cell's histogram, owned by the caller
-    std::size_t rows_to_pass_on_ = 0;
-    std::vector<Open> passed_on_;
+    Count* given_histogram_ = nullptr;  // the cell's histogram, owned by the caller
+    std::size_t rows_to_defer_ = 0;
+    std::vector<Open> deferred_;
 
     HistogramPool<Count> histograms_;
 };

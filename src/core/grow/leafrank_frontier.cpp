@@ -44,7 +44,7 @@ void LeafRankFrontier::add_tree(const TrialRoot& at, ClassWeight cell, std::uint
 // then only whole trees are gathered.
 bool LeafRankFrontier::is_gathered(std::size_t trial, const OpenNode& open) const {
     const LeafRankTree& tree = trials_[trial].tree;
-    return is_few(tree.nodes[open.node].weight.total()) &&
+    return is_small(tree.nodes[open.node].weight.total()) &&
            (open.node == 0 || (!tree.grows_best_first() && !features_.missing_by_cell_mean()));
 }
 
@@ -60,40 +60,34 @@ const std::vector<std::int32_t>& LeafRankFrontier::features_of(std::size_t trial
 }
 
 // If the larger child can be obtained by subtraction, only the smaller one is requested.
-void LeafRankFrontier::want_all() {
+void LeafRankFrontier::request_histograms() {
     wanted_.clear();
     n_given_ = 0;
     const std::size_t bytes = features_.histogram_size() * sizeof(WideCount);
     keeps_histograms_ = waiting_.size() * bytes <= histogram_bytes_;
     for (std::size_t slot = 0; slot < waiting_.size(); ++slot) {
         Waiting& waiting = waiting_[slot];
-        if (!keeps_histograms_) waiting.parent.reset();
-        if (!waiting.searched && waiting.parent == nullptr)
-            wanted_.push_back(static_cast<std::int32_t>(slot));
+        if (waiting.searched) continue;
+        if (!keeps_histograms_) {
+            waiting.histogram = {};
+            waiting.larger = -1;
+        }
+        if (waiting.histogram.empty()) wanted_.push_back(static_cast<std::int32_t>(slot));
     }
 }
 
 void LeafRankFrontier::give(const WideCount* histograms, std::size_t n) {
     check(n_given_ + n <= wanted_.size(), "give: more histograms than requested");
     const std::size_t size = features_.histogram_size();
-    for (std::size_t i = 0; i < n; ++i) {
+    for (; n > 0; --n, histograms += size) {
         Waiting& waiting = waiting_[wanted_[n_given_++]];
-        const WideCount* histogram = histograms + i * size;
-        if (keeps_histograms_)
-            waiting.histogram =
-                std::make_shared<std::vector<WideCount>>(histogram, histogram + size);
-        search(waiting, histogram);
-    }
-}
-
-void LeafRankFrontier::search_by_subtraction() {
-    for (Waiting& waiting : waiting_) {
-        if (waiting.searched) continue;
-        const std::vector<WideCount>& sibling = *waiting_[waiting.sibling].histogram;
-        waiting.histogram = std::make_shared<std::vector<WideCount>>(*waiting.parent);
-        for (std::size_t i = 0; i < sibling.size(); ++i) (*waiting.histogram)[i] -= sibling[i];
-        waiting.parent.reset();
-        search(waiting, waiting.histogram->data());
+        search(waiting, histograms);
+        if (waiting.larger >= 0) {
+            Waiting& larger = waiting_[waiting.larger];
+            for (std::size_t i = 0; i < size; ++i) larger.histogram[i] -= histograms[i];
+            search(larger, larger.histogram.data());
+        }
+        if (keeps_histograms_) waiting.histogram.assign(histograms, histograms + size);
     }
 }
 
@@ -136,14 +130,14 @@ std::vector<std::uint8_t> LeafRankFrontier::nodes_to_split() const {
     return chosen;
 }
 
-void LeafRankFrontier::place_children(const Waiting& parent,
+void LeafRankFrontier::place_children(Waiting& parent,
                                       const std::pair<OpenNode, OpenNode>& children, SlotStep& step,
                                       std::vector<Waiting>& next,
                                       std::vector<std::int32_t*>& gathered) {
     LeafRankTree& tree = trials_[parent.trial].tree;
     const auto place = [&](const OpenNode& open, std::int32_t& slot) {
         if (!tree.may_split(open)) {
-            tree.note_value(open);
+            tree.store_value(open);
         } else if (is_gathered(parent.trial, open)) {
             gather(parent.trial, open);
             gathered.push_back(&slot);
@@ -154,17 +148,16 @@ void LeafRankFrontier::place_children(const Waiting& parent,
     };
     place(children.first, step.left);
     place(children.second, step.right);
-    if (step.left < 0 || step.right < 0 || parent.histogram == nullptr) return;
+    if (step.left < 0 || step.right < 0 || parent.histogram.empty()) return;
     const auto [small, large] = smaller_first(step.left, step.right, [&](std::int32_t slot) {
         return tree.nodes[next[slot].open.node].weight.total();
     });
-    next[large].parent = parent.histogram;
-    next[large].sibling = small;
+    next[large].histogram = std::move(parent.histogram);
+    next[small].larger = large;
 }
 
 void LeafRankFrontier::advance() {
     check(n_given_ == wanted_.size(), "advance: requested histograms are missing");
-    search_by_subtraction();
     const std::vector<std::uint8_t> chosen = nodes_to_split();
     std::vector<std::pair<OpenNode, OpenNode>> children(waiting_.size());
     for (std::size_t slot = 0; slot < waiting_.size(); ++slot)
@@ -185,13 +178,13 @@ void LeafRankFrontier::advance() {
             steps_[slot].left = static_cast<std::int32_t>(next.size());
             next.push_back(std::move(waiting));
         } else {
-            tree.note_value(waiting.open);
+            tree.store_value(waiting.open);
         }
     }
     n_step_slots_ = next.size();
     for (std::int32_t* slot : gathered) *slot = static_cast<std::int32_t>(n_step_slots_++);
     waiting_ = std::move(next);
-    want_all();
+    request_histograms();
 }
 
 void LeafRankFrontier::graft_node(const GatheredNode& at, const LeafRankNodes& grown) {

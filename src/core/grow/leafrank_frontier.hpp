@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <vector>
 
 #include "core/data/row_view.hpp"
@@ -44,14 +43,14 @@ class LeafRankFrontier {
     LeafRankFrontier(const Features& features, const LeafRankOptions& options,
                      double gathered_weight, std::size_t histogram_bytes);
 
-    bool is_few(double weight) const { return weight <= gathered_weight_; }
+    bool is_small(double weight) const { return weight <= gathered_weight_; }
 
     // clear() starts over; then trees are added. The root of a tree is a leaf, or waits in the next
     // slot, or is gathered and has no slot.
     void clear();
     void add_tree(const TrialRoot& at, ClassWeight cell, std::uint64_t key,
                   std::vector<std::int32_t> features);
-    void start() { want_all(); }
+    void start() { request_histograms(); }
     const std::vector<TrialRoot>& roots() const { return roots_; }  // those that wait
     const std::vector<TrialRoot>& gathered_roots() const { return gathered_roots_; }
 
@@ -82,24 +81,24 @@ class LeafRankFrontier {
         LeafRankTree tree;
         std::vector<WideCount> cell_histogram{};  // if missing values are imputed with the mean
     };
-    using Histogram = std::shared_ptr<std::vector<WideCount>>;
     struct Waiting {  // an open node, by slot
         std::size_t trial;
         OpenNode open;
-        Histogram histogram{};      // its own, if kept
-        Histogram parent{};         // the parent's, from which to subtract the sibling's
-        std::int32_t sibling = -1;  // the slot of the sibling
+        // If kept; before the node is searched, the parent's, less the sibling's once that is
+        // known.
+        std::vector<WideCount> histogram{};
+        std::int32_t larger =
+            -1;  // the slot of the sibling whose histogram follows from this one's
         bool searched = false;
         Split split{};
     };
 
     bool is_gathered(std::size_t trial, const OpenNode& open) const;
     void gather(std::size_t trial, const OpenNode& open);
-    void want_all();
+    void request_histograms();
     void search(Waiting& waiting, const WideCount* histogram);
-    void search_by_subtraction();
     std::vector<std::uint8_t> nodes_to_split() const;
-    void place_children(const Waiting& parent, const std::pair<OpenNode, OpenNode>& children,
+    void place_children(Waiting& parent, const std::pair<OpenNode, OpenNode>& children,
                         SlotStep& step, std::vector<Waiting>& next,
                         std::vector<std::int32_t*>& gathered);
 

@@ -32,17 +32,12 @@ CutSearch LeafRankTree::search_of(const OpenNode& open) const {
     return search;
 }
 
-std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Split& split,
-                                                  bool draws) {
+std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Split& split) {
     const ClassWeight weight = nodes[open.node].weight;
     const std::int32_t left_node = add_children(open.node, split.condition, split.left);
-    if (split.condition.categorical) keep_set(open.node, split.set);
-    OpenNode left{left_node, open.depth + 1, 0, open.lower, open.upper};
-    OpenNode right{left_node + 1, open.depth + 1, 0, open.lower, open.upper};
-    if (draws) {
-        left.key = key_of(open.key, 0);
-        right.key = key_of(open.key, 1);
-    }
+    if (split.condition.categorical) add_category_set(open.node, split.set);
+    OpenNode left{left_node, open.depth + 1, key_of(open.key, 0), open.lower, open.upper};
+    OpenNode right{left_node + 1, open.depth + 1, key_of(open.key, 1), open.lower, open.upper};
     const std::int8_t sign = features_.monotonic[split.condition.feature];
     if (sign != 0) {
         const CutSearch search = search_of(open);
@@ -51,11 +46,11 @@ std::pair<OpenNode, OpenNode> LeafRankTree::split(const OpenNode& open, const Sp
         (sign > 0 ? left : right).upper = mid;
         (sign > 0 ? right : left).lower = mid;
     }
-    note_value(open);
+    store_value(open);
     return {left, right};
 }
 
-void LeafRankTree::note_value(const OpenNode& open) {
+void LeafRankTree::store_value(const OpenNode& open) {
     if (!monotonic_) return;
     values.resize(nodes.size());
     values[open.node] = bounded_value(search_of(open), nodes[open.node].weight);

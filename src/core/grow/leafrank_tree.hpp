@@ -113,10 +113,8 @@ class LeafRankTree : public LeafRankNodes {
     void reset(ClassWeight cell);
     bool may_split(const OpenNode& open) const;
     CutSearch search_of(const OpenNode& open) const;
-    // Adds the two children of a node, the left one first. If the tests below are already known,
-    // nothing is drawn for the children, and they need no keys (`draws` is false).
-    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split,
-                                        bool draws = true);
+    // Adds the two children of a node, the left one first.
+    std::pair<OpenNode, OpenNode> split(const OpenNode& open, const Split& split);
     // Turns a node into a test. Returns the index of its left child; the right child follows it.
     std::int32_t add_children(std::int32_t node, const SplitCondition& condition,
                               ClassWeight left_weight) {
@@ -131,12 +129,12 @@ class LeafRankTree : public LeafRankNodes {
         return left;
     }
     // Stores the category set of a test.
-    void keep_set(std::int32_t node, const CategorySet& set) {
+    void add_category_set(std::int32_t node, const CategorySet& set) {
         nodes[node].condition.cut = static_cast<std::int32_t>(category_sets.size());
         category_sets.push_back(set);
     }
     // Stores the bounded share of positives of a node that is finished.
-    void note_value(const OpenNode& open);
+    void store_value(const OpenNode& open);
     Priority priority(const OpenNode& open, const Split& split) const;
     bool grows_best_first() const { return options_.max_leaf_nodes >= 0; }
     // Whether the tree has as many leaves as best-first growth may create.

@@ -55,7 +55,7 @@ void LevelGrowth::start_level() {
     std::erase_if(level_, [&](const OpenSplit& open) {
         // With two classes, the splits below a cell depend on nothing outside of it.
         const bool gathered = gathers_cells_ && n_classes_ == 2 &&
-                              frontier_.is_few(open.cell->weight()) &&
+                              frontier_.is_small(open.cell->weight()) &&
                               may_split(*open.cell, options_);
         if (gathered) gathered_cells_.push_back(open.cell);
         return gathered;

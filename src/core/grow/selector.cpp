@@ -144,7 +144,7 @@ void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights
     open.candidates.push_back(std::move(candidate));
 }
 
-bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options) {
+bool choose_winner(OpenSplit& open, const Weights& total, const TreeRankOptions& options) {
     if (open.candidates.empty()) return false;
     Candidate& only = open.candidates.front();
     const double gain = vus_increase({}, {}, open.cell->class_weight, only.left, total);

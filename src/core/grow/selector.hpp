@@ -55,7 +55,7 @@ void add_candidate(OpenSplit& open, ClassPair pair, LeafRankTree& grown, Weights
 
 // For two classes: chooses the only candidate if it adds enough to the AUC, which depends on
 // nothing outside of the cell. Returns whether the cell is split.
-bool choose_alone(OpenSplit& open, const Weights& total, const TreeRankOptions& options);
+bool choose_winner(OpenSplit& open, const Weights& total, const TreeRankOptions& options);
 
 // Chooses the winners of a level, from the best cell to the worst; `level` must be in that order.
 // The gain of a candidate is computed with the winners chosen so far.

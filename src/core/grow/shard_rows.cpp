@@ -97,8 +97,9 @@ LeafRankNodes grow_node(const Table<Code>& table, std::vector<Row> rows, const G
     root.node = 0;
     const auto grow = [&]<class Count>(Count) -> LeafRankNodes {
         LeafRank<Code, Count> tree(table.features, options, monitor, nullptr);
-        tree.grow(view, rows.data(), rows.size(), scratch.data(), node.cell, cell_features, root,
-                  node.weight, nullptr);
+        tree.grow({view, rows.data(), rows.size(), scratch.data(), cell_features, root, node.weight,
+                   node.cell},
+                  nullptr);
         return tree;
     };
     return table.weights == nullptr ? grow(PackedCount{}) : grow(WideCount{});

@@ -105,7 +105,7 @@ void replay_splits(const OpenNode& root, std::span<const DepthFirst::Test> tests
         const auto split = [&](std::int32_t node, const SplitRecord& record) {
             const SplitCondition condition = condition_of(record, splits, features);
             const std::int32_t left = tree.add_children(node, condition, record.left_weight);
-            if (condition.categorical) tree.keep_set(node, splits.sets[record.cut]);
+            if (condition.categorical) tree.add_category_set(node, splits.sets[record.cut]);
             return std::pair{left, left + 1};
         };
         return visit(root.node, tests, splits, split, [](std::int32_t) {});
@@ -116,9 +116,9 @@ void replay_splits(const OpenNode& root, std::span<const DepthFirst::Test> tests
         found.condition = condition_of(record, splits, features);
         found.left = record.left_weight;
         if (found.condition.categorical) found.set = splits.sets[record.cut];
-        return tree.split(open, found, false);
+        return tree.split(open, found);
     };
-    visit(root, tests, splits, split, [&](const OpenNode& open) { tree.note_value(open); });
+    visit(root, tests, splits, split, [&](const OpenNode& open) { tree.store_value(open); });
 }
 
 }  // namespace treerank

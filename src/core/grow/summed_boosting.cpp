@@ -6,24 +6,14 @@
 
 namespace treerank {
 
-namespace {
-
-std::size_t size_of(const Features& features, const std::vector<std::int32_t>& chosen) {
-    std::size_t size = 0;
-    for (const std::int32_t feature : chosen) size += features.n_codes[feature];
-    return size;
-}
-
-}  // namespace
-
 SummedBoosting::SummedBoosting(Features features, std::vector<std::int32_t> chosen,
                                const BoostingOptions& options, std::int64_t weight,
                                std::size_t histogram_bytes)
     : chosen_(std::move(chosen)),
       options_(options),
       growth_(std::move(features)),
-      size_(size_of(growth_.features(), chosen_)),
-      most_open_(std::max<std::size_t>(1, histogram_bytes / (size_ * sizeof(GradientSum)))),
+      size_(n_sums(growth_.features().n_codes, chosen_)),
+      max_open_(std::max<std::size_t>(1, histogram_bytes / (size_ * sizeof(GradientSum)))),
       slots_{{0, 0}} {
     if (needs_row_variance(growth_.features(), chosen_))
         square_shift_ = GradientSquares::shift_for(weight);
@@ -75,15 +65,19 @@ SlotStep SummedBoosting::step_from(NodeOfCell at, SlotOf& slot_of, std::vector<C
 }
 
 void SummedBoosting::answer(const GradientSum* sums, const GradientSquares* squares) {
+    histograms_.resize(has_started_ ? static_cast<std::size_t>(growth_.n_histograms()) : 1);
+    const auto keep = [&](Counts& counts) {
+        counts.sums.assign(sums, sums + size_);
+        sums += size_;
+        if (square_shift_ >= 0) counts.squares = *squares++;
+    };
     if (!has_started_) {
-        keep(0, sums, squares);
+        keep(histograms_[0]);
         start();
     } else {
         for (const BoostedCount& count : growth_.counts()) {
-            keep(count.counted, sums, squares);
+            keep(histograms_[count.counted]);
             keep_rest(count);
-            sums += size_;
-            if (square_shift_ >= 0) ++squares;
         }
     }
     do {
@@ -97,15 +91,7 @@ void SummedBoosting::answer(const GradientSum* sums, const GradientSquares* squa
     } while (!growth_.nodes().empty() && growth_.counts().empty());
 }
 
-void SummedBoosting::keep(std::int64_t histogram, const GradientSum* sums,
-                          const GradientSquares* squares) {
-    if (std::ssize(histograms_) <= histogram) histograms_.resize(histogram + 1);
-    histograms_[histogram].sums.assign(sums, sums + size_);
-    if (square_shift_ >= 0) histograms_[histogram].squares = *squares;
-}
-
 void SummedBoosting::keep_rest(const BoostedCount& count) {
-    if (std::ssize(histograms_) <= count.rest) histograms_.resize(count.rest + 1);
     const Counts &whole = histograms_[count.whole], &counted = histograms_[count.counted];
     Counts& rest = histograms_[count.rest];
     rest.sums.resize(size_);
@@ -116,7 +102,7 @@ void SummedBoosting::keep_rest(const BoostedCount& count) {
 void SummedBoosting::start() {
     const GradientSum all =
         total_of(histograms_[0].sums.data(), growth_.features().n_codes[chosen_[0]]);
-    growth_.start(options_, all.weight, all, most_open_);
+    growth_.start(options_, all.weight, all, max_open_);
     has_started_ = true;
 }
 

@@ -52,7 +52,6 @@ class SummedBoosting {
     };
     using SlotOf = std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t>;
 
-    void keep(std::int64_t histogram, const GradientSum* sums, const GradientSquares* squares);
     void keep_rest(const BoostedCount& count);
     void start();
     NewtonCut find_cut(const BoostedOpenNode& node) const;
@@ -63,7 +62,7 @@ class SummedBoosting {
     const std::vector<std::int32_t> chosen_;
     const BoostingOptions options_;
     BoostedGrowth growth_;
-    const std::size_t size_, most_open_;
+    const std::size_t size_, max_open_;
     int square_shift_ = -1;
     bool has_started_ = false;        // whether the sums of all rows are known
     std::vector<Counts> histograms_;  // by number

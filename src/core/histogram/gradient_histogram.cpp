@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/util/large_pages.hpp"
+#include "core/util/line_buffer.hpp"
 
 namespace treerank {
 
@@ -12,7 +13,6 @@ namespace {
 constexpr std::size_t kFeaturesPerPass = 8;
 constexpr std::size_t kRowsPerBlock = 1024;  // stay in the cache for all features
 constexpr std::size_t kRowsAhead = 64;       // prefetch distance while gathering
-constexpr std::size_t kLine = 64;            // bytes per cache line
 constexpr std::size_t kRowsPerTask = 8192;
 // Rows are gathered once for each group of features, and a histogram is cleared and added up for
 // each part of the rows. So features are divided rather than rows if a part would have fewer rows
@@ -81,11 +81,12 @@ RowRecords::RowRecords(const CodeMatrix<Code>& codes, ThreadPool& pool) : n_(cod
     gradient_stride_ = apart ? of_gradient : of_gradient + of_codes;
     code_stride_ = apart ? of_codes : of_gradient + of_codes;
     const std::size_t first_code =
-        apart ? (n_ * of_gradient + kLine - 1) / kLine * kLine : of_gradient;
+        apart ? (n_ * of_gradient + kLineBytes - 1) / kLineBytes * kLineBytes : of_gradient;
     const std::size_t n_bytes = first_code + n_ * code_stride_;
-    bytes_ = std::make_unique_for_overwrite<std::byte[]>(n_bytes + kLine);
+    bytes_ = std::make_unique_for_overwrite<std::byte[]>(n_bytes + kLineBytes);
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
-    gradients_ = bytes_.get() + (kLine - address % kLine) % kLine;  // aligned to a cache line
+    gradients_ =
+        bytes_.get() + (kLineBytes - address % kLineBytes) % kLineBytes;  // aligned to a cache line
     codes_ = gradients_ + first_code;
     ask_for_large_pages(gradients_, n_bytes);
     run_blocks(pool, n_, kRowsPerTask, [&](std::size_t first, std::size_t last) {

@@ -36,6 +36,14 @@ inline GradientSum total_of(const GradientSum* by_code, std::int32_t n_codes) {
     return sum;
 }
 
+// The number of sums in a histogram of the chosen features, one feature after another.
+inline std::size_t n_sums(const std::vector<std::int32_t>& n_codes,
+                          const std::vector<std::int32_t>& chosen) {
+    std::size_t size = 0;
+    for (const std::int32_t feature : chosen) size += n_codes[feature];
+    return size;
+}
+
 // What a row adds per unit of its weight.
 struct RowGradient {
     std::int32_t gradient = 0;

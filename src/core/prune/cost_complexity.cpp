@@ -92,8 +92,8 @@ std::size_t leaves_on_left(const std::vector<double>& left, const std::vector<do
 
 // Entry k - 1 is the largest gain of k leaves below a split (a max-plus convolution).
 std::vector<double> gains_below(double gain, const std::vector<double>& left,
-                                const std::vector<double>& right, std::size_t most_leaves) {
-    const std::size_t n = std::min(left.size() + right.size(), most_leaves);
+                                const std::vector<double>& right, std::size_t max_leaves) {
+    const std::size_t n = std::min(left.size() + right.size(), max_leaves);
     std::vector<double> best(n, 0.0);
     for (std::size_t i = 0; i < left.size(); ++i)
         for (std::size_t j = 0; j < right.size() && i + j + 1 < n; ++j)

@@ -37,17 +37,6 @@ inline std::vector<double> tried_lambdas(const std::vector<double>& lambdas) {
     return tried;
 }
 
-// A cell in which a tree was grown.
-template <class Code>
-struct GrownCell {
-    const View<Code>& view;
-    const Row* rows;  // in the order before growth, by which they are assigned to folds
-    std::size_t n;
-    ClassWeight weight;
-    const std::vector<std::int32_t>& features;
-    std::uint64_t key;
-};
-
 // Prunes LeafRank trees, one cell after another, in buffers of its own.
 template <class Code, class Count>
 class LeafRankPruner {
@@ -56,8 +45,9 @@ class LeafRankPruner {
                    ProgressMonitor& monitor, ThreadPool* pool)
         : options_(options), tree_(features, options, monitor, pool) {}
 
-    // Prunes the tree by the evidence of held-out rows; `scratch` is a buffer of n rows.
-    void prune(LeafRank<Code, Count>& grown, const GrownCell<Code>& cell, Row* scratch) {
+    // Prunes the tree that was grown in a cell by the evidence of held-out rows. The cell's rows
+    // are in the order before growth, by which they are assigned to folds.
+    void prune(LeafRank<Code, Count>& grown, const LeafRankSample<Code>& cell) {
         if (grown.nodes.size() == 1) return;
         const PruningSequence sequence = sequence_of(grown, cell.weight);
         const std::vector<double> tried = tried_lambdas(sequence.lambdas);
@@ -66,8 +56,9 @@ class LeafRankPruner {
         for (std::size_t fold = 0; fold < kLeafRankFolds; ++fold) {
             const ClassWeight weight = hold_out(cell, fold);
             if (held_out_.empty()) continue;
-            tree_.grow(cell.view, train_.data(), train_.size(), scratch, weight, cell.features,
-                       {0, 0, cell.key}, weight, nullptr);
+            tree_.grow({cell.view, train_.data(), train_.size(), cell.scratch, cell.features,
+                        cell.root, weight, weight},
+                       nullptr);
             add_held_out(cell.view, sequence_of(tree_, weight), tried, left);
         }
         const auto chosen = static_cast<std::int32_t>(choose(left, cell.weight));
@@ -106,7 +97,7 @@ class LeafRankPruner {
     // not be used to evaluate itself. Rows come in the order of a hash of their content. Their
     // places are shuffled, because equal rows are neighbours: assigned in turn, they would give
     // every fold the same noise (see place_in_class).
-    void assign_folds(const GrownCell<Code>& cell) {
+    void assign_folds(const LeafRankSample<Code>& cell) {
         std::uint64_t size[2] = {0, 0}, assigned[2] = {0, 0};
         for (std::size_t i = 0; i < cell.n; ++i) ++size[(cell.rows[i] & kLabelBit) != 0];
         fold_.resize(cell.n);
@@ -120,7 +111,7 @@ class LeafRankPruner {
 
     // Divides the cell's rows into those that the fold holds out and the rest, whose weight it
     // returns.
-    ClassWeight hold_out(const GrownCell<Code>& cell, std::size_t fold) {
+    ClassWeight hold_out(const LeafRankSample<Code>& cell, std::size_t fold) {
         WideCount weight;
         train_.clear();
         held_out_.clear();

@@ -45,6 +45,12 @@ struct OccupiedCodes {
     }
 };
 
+// Whether the left side of a cut is the larger one. Values that do not occur in the node, such as
+// missing ones, go there later.
+inline bool is_larger_side(const CutSearch& search, ClassWeight left) {
+    return 2 * left.total() >= search.node.total();
+}
+
 inline void scan_list(const OccupiedCodes& occupied, bool missing_left, const CutSearch& search,
                       BestCut& best) {
     const std::size_t n = occupied.codes.size();

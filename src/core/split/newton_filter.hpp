@@ -18,8 +18,8 @@ struct NewtonFilter {
 
 // Limits of the sums of a node, which are converted to doubles by adding a constant, and of the
 // codes.
-inline constexpr std::int64_t kMostFilteredWeight = std::int64_t{1} << (50 - kGradientBits);
-inline constexpr std::int32_t kMostFilteredCodes = 1024;
+inline constexpr std::int64_t kMaxFilteredWeight = std::int64_t{1} << (50 - kGradientBits);
+inline constexpr std::int32_t kMaxFilteredCodes = 1024;
 
 // Whether some cut between the n codes, whose sums are given, may win; `before` are rows that are
 // on the left of all cuts.

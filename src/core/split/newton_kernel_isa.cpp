@@ -23,8 +23,8 @@ inline void convert(const Words& words, double unit, Doubles& values) {
 bool any_may_win(const GradientSum* by_code, std::int32_t n, const GradientSum& before,
                  const NewtonFilter& filter) {
     // Sums up to each code; lanes past the last code repeat it.
-    alignas(sizeof(Words)) std::int64_t gradients[kMostFilteredCodes + kLanes];
-    alignas(sizeof(Words)) std::int64_t hessians[kMostFilteredCodes + kLanes];
+    alignas(sizeof(Words)) std::int64_t gradients[kMaxFilteredCodes + kLanes];
+    alignas(sizeof(Words)) std::int64_t hessians[kMaxFilteredCodes + kLanes];
     std::int64_t gradient = before.gradient, hessian = before.hessian, weight = before.weight;
     for (std::int32_t code = 0; code < n; ++code) {
         gradients[code] = gradient += by_code[code].gradient;

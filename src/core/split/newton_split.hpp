@@ -111,7 +111,7 @@ class NewtonSearch : NewtonNode {
     // Whether no cut of a feature gains as much as `to_beat`. Bounds and signs only take from
     // gains.
     bool passes_over(const GradientSum* counts, std::int32_t n_codes, double to_beat) const {
-        if (node.weight > kMostFilteredWeight || n_codes - 1 > kMostFilteredCodes) return false;
+        if (node.weight > kMaxFilteredWeight || n_codes - 1 > kMaxFilteredCodes) return false;
         const NewtonFilter filter{node,
                                   min_weight,
                                   scale.gradient_unit,

@@ -51,8 +51,8 @@ BestCut judge_cut(const CodeRange<Code>& range, std::int32_t cut, ClassWeight va
     if (cut < range.highest) try_side(true);
     if (range.missing)
         try_side(false);
-    else  // later missing values go to the larger side
-        best.missing_left = 2 * best.left.total() >= search.node.total();
+    else
+        best.missing_left = is_larger_side(search, best.left);
     return best;
 }
 

@@ -73,8 +73,7 @@ void SplitSearch<Code, Count>::take_levels(const BestLevels& levels, const Occup
     best.left = levels.left;
     best.condition.feature = feature;
     best.condition.categorical = true;
-    // Levels that do not occur in the node follow the larger side.
-    const bool others_left = 2 * levels.left.total() >= search.node.total();
+    const bool others_left = is_larger_side(search, levels.left);
     best.set = CategorySet{};
     std::vector<std::int8_t> place(features_.n_codes[feature], others_left ? 1 : 0);
     for (std::size_t i = 0; i < levels.order.size(); ++i)
@@ -98,8 +97,8 @@ BestCut SplitSearch<Code, Count>::scan(const Count* histogram, std::int32_t n_co
     kernels_.scan_gini(histogram, n_codes, true, search, scratch.prefix.data(), cut);
     if (missing)
         kernels_.scan_gini(histogram, n_codes, false, search, scratch.prefix.data(), cut);
-    else  // later missing values go to the larger side
-        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    else
+        cut.missing_left = is_larger_side(search, cut.left);
     return cut;
 }
 
@@ -219,9 +218,7 @@ BestCut SplitSearch<Code, Count>::cut_of(const Node& node, std::int32_t feature,
     list_occupied(node, feature, scratch);
     scratch.occupied.fill_in(missing_as);
     BestCut cut = best_cut(scratch.occupied, search);
-    // Later missing values go to the larger side.
-    if (!scratch.occupied.has_missing())
-        cut.missing_left = 2 * cut.left.total() >= search.node.total();
+    if (!scratch.occupied.has_missing()) cut.missing_left = is_larger_side(search, cut.left);
     return cut;
 }
 
@@ -282,7 +279,7 @@ Split SplitSearch<Code, Count>::best_of_few(const Node& node, const std::int32_t
     }
     Split best, other;
     if (feature >= 0) {
-        cut.missing_left = 2 * cut.left.total() >= node.search.node.total();
+        cut.missing_left = is_larger_side(node.search, cut.left);
         take_cut(cut, feature, best);
     }
     std::sort(scratch.others.begin(), scratch.others.end());

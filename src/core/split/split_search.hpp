@@ -40,7 +40,7 @@ class SplitSearch {
     void enter(const View<Code>& view, const Row* rows, std::size_t n,
                const Count* histogram = nullptr);
     // Switches to a view of the same rows under other numbers.
-    void look_at(const View<Code>& view) { view_ = &view; }
+    void use_view(const View<Code>& view) { view_ = &view; }
     Split best_of(const SearchedNode<Count>& node, const std::int32_t* features, std::size_t n);
     // Routes missing values to the side of the code they are imputed with.
     void follow_imputed_code(Split& split);

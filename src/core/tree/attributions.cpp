@@ -10,7 +10,7 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kMostRows = 8192;  // per task: paths are expanded once for all of them
+constexpr std::size_t kMaxRowsPerTask = 8192;  // paths are expanded once for all of them
 
 // Copies the codes of a block of rows in the features of a tree, feature by feature. The last row
 // is repeated to fill the block.
@@ -203,7 +203,8 @@ Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Co
     if (options.interactions) found.values.assign(n * p * p, 0.0);
     double* pairs = options.interactions ? found.values.data() : nullptr;
     // Rows are divided evenly among the threads; the sums of a row do not depend on how.
-    const std::size_t rounds = (n + kMostRows * pool.size() - 1) / (kMostRows * pool.size());
+    const std::size_t rounds =
+        (n + kMaxRowsPerTask * pool.size() - 1) / (kMaxRowsPerTask * pool.size());
     const std::size_t n_tasks = std::max<std::size_t>(rounds * pool.size(), 1);
     std::vector<double> expected(n_tasks, 0.0);
     pool.run(n_tasks, [&](std::size_t task) {

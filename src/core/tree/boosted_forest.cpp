@@ -64,8 +64,8 @@ bool boost_logistic(BoostingRounds& rounds, const CodeMatrix<Code>& codes, const
     for (std::size_t i = 0; i < draws.features.size(); ++i) {
         rounds.set_logistic_gradients(fit.scores, fit.labels, fit.gradient_bits, pool);
         if (!rounds.has_gradients()) return false;
-        options.gradient_unit = rounds.units().gradient / fit.scale;
-        options.hessian_unit = rounds.units().hessian / fit.scale;
+        options.scale.gradient_unit = rounds.units().gradient / fit.scale;
+        options.scale.hessian_unit = rounds.units().hessian / fit.scale;
         std::vector<std::uint32_t> rows;
         if (draws_rows) rows = draw_rows(draws.rows, draws.first_round + i, codes.rows);
         const BoostedTree tree =

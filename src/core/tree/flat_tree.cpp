@@ -81,7 +81,7 @@ FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
     for (std::size_t c = 0; c < tree.cells.size(); ++c) {
         const Cell& cell = tree.cells[c];
         if (entries[c].empty()) continue;
-        if (!is_split[c]) {
+        if (is_split != nullptr ? !is_split[c] : cell.left < 0) {
             for (const std::uint32_t slot : entries[c]) {
                 flat.slots[slot] = {slot, 0, 0xffff};
                 flat.target[slot] = static_cast<std::int32_t>(c);

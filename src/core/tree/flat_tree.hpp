@@ -33,10 +33,10 @@ struct FlatTree {
     bool any_categorical = false;
 };
 
-// Compiles the subtree in which cell c is split if and only if is_split[c]. LeafRank leaves on the
-// same side share a slot, unless `arrival` is given: then every leaf keeps a slot of its own, and
-// arrival[slot] is the test node that the slot stands for (-1: the root).
-FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
+// Compiles a tree, or the subtree in which cell c is split if and only if is_split[c]. LeafRank
+// leaves on the same side share a slot, unless `arrival` is given: then every leaf keeps a slot of
+// its own, and arrival[slot] is the test node that the slot stands for (-1: the root).
+FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split = nullptr,
                       std::vector<std::int32_t>* arrival = nullptr);
 
 // Whether every walk stays inside the arrays and terminates.

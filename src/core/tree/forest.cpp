@@ -45,12 +45,6 @@ double share_above(const ClassWeights& weight, std::size_t layer) {
     return above / sum_of(weight);
 }
 
-std::vector<std::uint8_t> splits_of(const RankTree& tree) {
-    std::vector<std::uint8_t> is_split(tree.cells.size());
-    for (std::size_t c = 0; c < tree.cells.size(); ++c) is_split[c] = tree.cells[c].left >= 0;
-    return is_split;
-}
-
 ClassWeights cell_weight(const RankTree& tree, std::size_t cell) {
     const auto n = static_cast<std::size_t>(tree.n_classes);
     return {tree.cell_weight.data() + cell * n, n};
@@ -83,6 +77,12 @@ std::vector<double> importance_of(const RankTree& tree, std::size_t n_features) 
     return importance;
 }
 
+void keep_slots(FlatTree&& flat, ForestTree& kept) {
+    kept.slots = std::move(flat.slots);
+    if (flat.any_categorical) kept.set_of = std::move(flat.target);
+    kept.category_sets = std::move(flat.category_sets);
+}
+
 void keep_flat(const RankTree& tree, FlatTree&& flat, ForestTree& kept) {
     for (const std::int32_t test : flat.test) {
         double share = 0;
@@ -91,9 +91,7 @@ void keep_flat(const RankTree& tree, FlatTree&& flat, ForestTree& kept) {
                 sum_of(test_weight(tree, tree.tests[test].left)) / sum_of(test_weight(tree, test));
         kept.left_share.push_back(static_cast<float>(share));
     }
-    kept.slots = std::move(flat.slots);
-    if (flat.any_categorical) kept.set_of = std::move(flat.target);
-    kept.category_sets = std::move(flat.category_sets);
+    keep_slots(std::move(flat), kept);
 }
 
 double share_of(ClassWeight weight) { return weight.positive / weight.total(); }
@@ -103,7 +101,7 @@ double share_of(ClassWeight weight) { return weight.positive / weight.total(); }
 ForestTree compile_two_classes(const RankTree& tree, double scale) {
     ForestTree kept;
     std::vector<std::int32_t> arrival;
-    FlatTree flat = compile_tree(tree, splits_of(tree).data(), &arrival);
+    FlatTree flat = compile_tree(tree, nullptr, &arrival);
     const std::size_t n = flat.slots.size();
     for (std::vector<float>* values : {&kept.left_share, &kept.step, &kept.weight}) {
         reserve_large(*values, n);
@@ -123,9 +121,7 @@ ForestTree compile_two_classes(const RankTree& tree, double scale) {
         kept.step[next + 1] = static_cast<float>(share_of(right) - share);
         kept.weight[next] = kept.weight[next + 1] = static_cast<float>(total / scale);
     }
-    kept.slots = std::move(flat.slots);
-    if (flat.any_categorical) kept.set_of = std::move(flat.target);
-    kept.category_sets = std::move(flat.category_sets);
+    keep_slots(std::move(flat), kept);
     return kept;
 }
 
@@ -135,7 +131,7 @@ ForestTree compile_path(const RankTree& tree, double scale) {
     if (tree.n_classes == 2) return compile_two_classes(tree, scale);
     ForestTree kept;
     std::vector<std::int32_t> arrival;
-    keep_flat(tree, compile_tree(tree, splits_of(tree).data(), &arrival), kept);
+    keep_flat(tree, compile_tree(tree, nullptr, &arrival), kept);
     std::vector<std::int32_t> parent(tree.tests.size(), -1);
     for (std::size_t t = 0; t < tree.tests.size(); ++t) {
         if (tree.tests[t].left < 0) continue;
@@ -223,7 +219,7 @@ struct StrataValues {
 // Compiles a tree with one value per cell; several sets of values are stored one after another.
 ForestTree compile_strata(const RankTree& tree, const std::vector<StrataValues>& sets) {
     ForestTree kept;
-    FlatTree flat = compile_tree(tree, splits_of(tree).data());
+    FlatTree flat = compile_tree(tree);
     const std::size_t n = flat.slots.size();
     for (const auto& [value, root] : sets) {
         for (std::size_t s = 0; s < n; ++s) {
@@ -248,9 +244,6 @@ ForestTree compile_monotone(const RankTree& tree, const std::vector<double>& shr
                 {falling_shares(tree, layer, shrinkage, scale), share_above(root, layer)});
     return compile_strata(tree, sets);
 }
-
-// Larger tables of codes do not fit in a core's own cache.
-constexpr std::size_t kCacheBytes = 512 * 1024;
 
 // Adds a row-major copy of the codes to the table, for small nodes. Empty if it would not help.
 template <class Code>

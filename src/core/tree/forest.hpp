@@ -114,8 +114,8 @@ struct DrawnFrom {
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
-                      const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
-                      double* sums, std::int32_t* n_trees);
+                      const std::vector<float>& lambdas, ThreadPool& pool, double* sums,
+                      std::int32_t* n_trees);
 // The same for one lambda, divided by feature (rows x features): each step is credited to the
 // feature that is tested before it.
 template <class Code>

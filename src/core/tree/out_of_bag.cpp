@@ -169,11 +169,23 @@ class DrawnRows {
                 if (counts[asked[i]] > 0) bits_[t * words_ + i / 64] |= std::uint64_t{1} << i % 64;
         });
     }
-    bool drawn(std::size_t tree, std::size_t i) const {
-        return (bits_[tree * words_ + i / 64] >> (i % 64)) & 1;
+    // Lists which of the rows [first, last) the tree did not draw, numbered from 0, and counts the
+    // tree for each of them.
+    void list_unseen(std::size_t tree, std::size_t first, std::size_t last,
+                     std::vector<std::uint32_t>& unseen, std::int32_t* n_trees) const {
+        unseen.clear();
+        for (std::size_t i = first; i < last; ++i) {
+            if (is_drawn(tree, i)) continue;
+            unseen.push_back(static_cast<std::uint32_t>(i - first));
+            ++n_trees[i];
+        }
     }
 
   private:
+    bool is_drawn(std::size_t tree, std::size_t i) const {
+        return (bits_[tree * words_ + i / 64] >> (i % 64)) & 1;
+    }
+
     std::size_t words_;
     std::vector<std::uint64_t> bits_;
 };
@@ -183,8 +195,8 @@ class DrawnRows {
 template <class Code>
 void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                       const DrawnFrom& drawn_from, const std::vector<std::uint32_t>& rows,
-                      const std::vector<float>& lambdas, ThreadPool& pool, ProgressMonitor& monitor,
-                      double* sums, std::int32_t* n_trees) {
+                      const std::vector<float>& lambdas, ThreadPool& pool, double* sums,
+                      std::int32_t* n_trees) {
     Lambdas padded = {};
     std::copy(lambdas.begin(), lambdas.end(), padded);
     const DrawnRows draws(drawn_from, forest.n_trees, codes.rows, rows, pool);
@@ -204,15 +216,11 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                 by_slot[t] = sums_by_slot(forest, first + t, padded);
         });
         run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t start, std::size_t end) {
-            const std::size_t n = end - start;
             const Sums own{sums + start * lambdas.size(), lambdas.size()};
             std::vector<std::uint32_t> unseen;
             for (std::size_t t = first; t < last; ++t) {
-                monitor.check();
-                unseen.clear();
-                for (std::uint32_t i = 0; i < n; ++i)
-                    if (!draws.drawn(t, start + i)) unseen.push_back(i);
-                for (const std::uint32_t i : unseen) ++n_trees[start + i];
+                pool.check();
+                draws.list_unseen(t, start, end, unseen, n_trees);
                 with_block(forest, asked, start, unseen, [&](auto categories, const auto& block) {
                     add_tree<categories.value>(forest, t, by_slot[t - first], block, unseen.size(),
                                                padded, own);
@@ -233,14 +241,10 @@ void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code
     std::fill_n(sums, rows.size() * p, 0.0);
     std::fill_n(n_trees, rows.size(), 0);
     run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t start, std::size_t end) {
-        const std::size_t n = end - start;
         std::vector<std::uint32_t> unseen;
         for (std::size_t t = 0; t < forest.n_trees; ++t) {
             pool.check();
-            unseen.clear();
-            for (std::uint32_t i = 0; i < n; ++i)
-                if (!draws.drawn(t, start + i)) unseen.push_back(i);
-            for (const std::uint32_t i : unseen) ++n_trees[start + i];
+            draws.list_unseen(t, start, end, unseen, n_trees);
             with_block(forest, asked, start, unseen, [&](auto categories, const auto& block) {
                 add_steps<categories.value>(forest, t, block, unseen.size(), lambda, p,
                                             sums + start * p);
@@ -251,11 +255,10 @@ void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code
 
 template void score_out_of_bag(const ForestView&, const CodeMatrix<std::uint8_t>&, const DrawnFrom&,
                                const std::vector<std::uint32_t>&, const std::vector<float>&,
-                               ThreadPool&, ProgressMonitor&, double*, std::int32_t*);
+                               ThreadPool&, double*, std::int32_t*);
 template void score_out_of_bag(const ForestView&, const CodeMatrix<std::uint16_t>&,
                                const DrawnFrom&, const std::vector<std::uint32_t>&,
-                               const std::vector<float>&, ThreadPool&, ProgressMonitor&, double*,
-                               std::int32_t*);
+                               const std::vector<float>&, ThreadPool&, double*, std::int32_t*);
 template void score_out_of_bag_by_feature(const ForestView&, const CodeMatrix<std::uint8_t>&,
                                           const DrawnFrom&, const std::vector<std::uint32_t>&,
                                           float, ThreadPool&, double*, std::int32_t*);

@@ -8,7 +8,7 @@ namespace treerank {
 
 namespace {
 
-constexpr std::size_t kMostPoints = 63;  // larger numbers of points share a bit
+constexpr std::size_t kMaxPoints = 63;  // larger numbers of points share a bit
 
 // The number of quadrature points that is exact for a path with this many features.
 std::size_t points_of(std::size_t n_features) {
@@ -62,7 +62,7 @@ class Expansion : private AttributedTree {
             }
             const std::size_t n_points = points_of(n_distinct_);
             if (n_points < least_ || n_points > most_) continue;
-            points_below_[number] |= std::uint64_t{1} << std::min(n_points, kMostPoints);
+            points_below_[number] |= std::uint64_t{1} << std::min(n_points, kMaxPoints);
             paths_.n_points = std::max(paths_.n_points, n_points);
             paths_.depth = std::max(paths_.depth, depth);
             test.child[side] = kEnd;
@@ -105,7 +105,7 @@ class Expansion : private AttributedTree {
 // need up to the returned number of points, and the others, which share many of their tests.
 // Returns `most` if it is best not to divide them.
 std::size_t choose_points(const std::vector<std::uint64_t>& points_below, std::size_t most) {
-    if (most >= kMostPoints) return most;
+    if (most >= kMaxPoints) return most;
     const auto count = [&](std::uint64_t points) {
         return static_cast<std::size_t>(
             std::count_if(points_below.begin(), points_below.end(),

@@ -56,9 +56,9 @@ void ProgressMonitor::check() {
     }
 }
 
-ThreadPool::ThreadPool(std::size_t n_threads, ProgressMonitor* monitor, std::size_t most_guests)
+ThreadPool::ThreadPool(std::size_t n_threads, ProgressMonitor* monitor, std::size_t max_guests)
     : monitor_(monitor),
-      shares_(std::max<std::size_t>(1, n_threads) + most_guests),
+      shares_(std::max<std::size_t>(1, n_threads) + max_guests),
       seats_(shares_.size()) {
     try {
         for (std::size_t i = 1; i < n_threads; ++i) workers_.emplace_back([this, i] { work(i); });
@@ -178,7 +178,7 @@ class Teams {
 
     template <class Job>
     void lead(std::size_t i, const Job& job) {
-        ThreadPool team(1, pool_.monitor(), pool_.most() - 1);
+        ThreadPool team(1, pool_.monitor(), pool_.max_size() - 1);
         const Entry entry(*this, team);
         job(i, &team);
     }

@@ -53,9 +53,9 @@ class ThreadPool {
   public:
     // If the system refuses further threads (a limit on memory or threads), the threads that did
     // start do all the work; results do not depend on their number. With a monitor, each job first
-    // checks whether to continue. Up to `most_guests` threads of other pools may join as guests.
+    // checks whether to continue. Up to `max_guests` threads of other pools may join as guests.
     explicit ThreadPool(std::size_t n_threads, ProgressMonitor* monitor = nullptr,
-                        std::size_t most_guests = 0);
+                        std::size_t max_guests = 0);
     // Waits for the guests to leave. No new guests may join at this point.
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -63,7 +63,7 @@ class ThreadPool {
 
     // The number of threads working for the pool now, and the maximum including guests.
     std::size_t size() const { return 1 + workers_.size() + n_guests_.load(); }
-    std::size_t most() const { return shares_.size(); }
+    std::size_t max_size() const { return shares_.size(); }
     ProgressMonitor* monitor() const { return monitor_; }
 
     // For a thread of another pool. The guest counts towards size() from add_guest() on and works

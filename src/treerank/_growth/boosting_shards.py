@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import CutConstants, cut_derivatives, cut_sums, log_losses
-from treerank._growth.shards import Shard
+from treerank._growth.shards import ROW_SHIFT, Shard
 from treerank._input.weights import Weights
 from treerank._trees.packed_forest import ForestArrays, Sampling
 
 FloatArray = NDArray[np.float64]
-ROW_SHIFT = np.uint32(5)  # of the row index in a packed row of the core
 ONE = np.uint32(1)
 
 

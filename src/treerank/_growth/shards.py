@@ -20,6 +20,7 @@ from treerank._trees.ranking_tree import RankTree, Records
 
 Counts = NDArray[Any]  # int64, or uint64 with the negatives in the low half of a word
 Features = tuple[NDArray[np.int32], NDArray[np.uint8], NDArray[np.int8]]
+ROW_SHIFT = np.uint32(5)  # of the row number in a packed row
 LOW_BITS = np.uint32(31)  # of a packed row: its label and its repeat count
 
 
@@ -286,7 +287,7 @@ def _piece(shard: Shard, row_state: RowState | None, slot: int) -> Piece:
     rows = row_state.gathered_rows[
         row_state.gathered_starts[slot] : row_state.gathered_starts[slot + 1]
     ]
-    numbers = rows >> np.uint32(5)
+    numbers = rows >> ROW_SHIFT
     units = row_state.weights.units
     return Piece(
         np.ascontiguousarray(shard.codes[:, numbers]),
@@ -308,7 +309,7 @@ def grow_gathered(
                 f"Got {len(marks):,} rows of one cell, which its weights made look small; expected "
                 f"at most {_core.MAX_ROWS:,}. Give rows weights that differ less."
             )
-        rows = (np.arange(len(marks), dtype=np.uint32) << 5) | marks
+        rows = (np.arange(len(marks), dtype=np.uint32) << ROW_SHIFT) | marks
         units = None
         if of_shards[0].units is not None:
             units = np.concatenate([p.units for p in of_shards if p.units is not None])

@@ -15,7 +15,7 @@ from treerank._growth.forest import ForestPlan
 from treerank._growth.forest_codings import TREES_PER_CODING
 from treerank._growth.splitter_choice import as_splitter
 from treerank._growth.splitter_trees import is_function
-from treerank._growth.trees import TreeRankOptions
+from treerank._growth.trees import LeafRankOptions, TreeRankOptions
 from treerank._input.focus import Focus, check_focus
 from treerank._input.parameters import (
     check_choice,
@@ -29,7 +29,7 @@ from treerank._input.parameters import (
 from treerank._input.seed import seed_of
 from treerank._input.validation import TrainingSize
 from treerank._leafrank import LeafRank
-from treerank._plans.treerank import check_splitter
+from treerank._plans.treerank import check_splitter, tournament_of
 from treerank._trees.packed_forest import Sampling
 
 AGGREGATIONS = ["posterior", "mean_rank", "median_rank", "kendall"]
@@ -48,8 +48,8 @@ N_CODINGS, CODED_ROWS = 25, 50_000
 # Features are weighted up to WEIGHED_FEATURES of them, below WEIGHED_ROWS rows, where each
 # contributes noise that can be removed, and in larger tables if levels are ordered by statistics.
 WEIGHED_ROWS, WEIGHED_FEATURES = 10_000, 200
-# Default limits for splitters other than LeafRank, as in TreeRank.
-SPLITTER_DEPTH, SPLITTER_LEAF = 10, 5
+# Default depth and minimum number of rows for splitters other than LeafRank, as in TreeRank.
+SPLITTER_LIMITS = 10, 5
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,11 @@ def plan_forest(
     usual = default_recipe(n_rows, value, len(data.classes))
     plans = []
     for recipe in [usual, *_rivals(forest, data, n_trees, sampling, value)]:
-        kinds, share = [_cell_options(forest, data, sampling.seed)], 0.0
         if splitter is None:
             kinds = _kinds(forest, data, value, sampling.seed, recipe.splitter)
             share = forest.random_cut_share if recipe is usual else recipe.random_cut_share
+        else:
+            kinds, share = [_tree_options(forest, data, sampling.seed, None, *SPLITTER_LIMITS)], 0.0
         plans.append(
             ForestPlan(
                 name=recipe.name if forest.splitter is None else "the given splitter",
@@ -257,22 +258,8 @@ def _kinds(
             "Got splitter=LeafRank(pruning='cv') in a RankingForest; expected pruning=None: a row "
             "drawn twice would be on both sides of a fold, and forests live on deep trees."
         )
-    least = check_count_or_share("min_samples_leaf", 1 if leaf is None else leaf, n_rows)
-    depth: Any = forest.max_depth
-    if isinstance(depth, str):
-        check_word("max_depth", depth, "auto", "an integer >= 1 or None")
-        depth = 1 if exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path" else None
-    checked = check_integer("max_depth", depth, 1, none=True)
-    options = TreeRankOptions(
-        leafrank=exact,
-        max_depth=-1 if checked is None else checked,
-        min_weight_leaf=least,
-        min_weight_split=2.0,
-        min_auc_gain=0.0,
-        max_features=check_max_features("max_features", forest.max_features, n_features),
-        seed=seed,
-        **_tournament(forest),
-    )
+    is_whole = exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path"
+    options = _tree_options(forest, data, seed, exact, 1 if is_whole else None, 1)
     return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
 
 
@@ -297,31 +284,30 @@ def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
     return splitter
 
 
-def _cell_options(forest: Any, data: TrainingSize, seed: int) -> TreeRankOptions:
-    """Return the limits of a tree whose cells are split in Python."""
-    depth: Any = forest.max_depth
+def _tree_options(
+    forest: Any,
+    data: TrainingSize,
+    seed: int,
+    leafrank: LeafRankOptions | None,
+    usual_depth: int | None,
+    usual_leaf: int,
+) -> TreeRankOptions:
+    """Return the limits of a tree; without `leafrank`, its cells are split in Python."""
+    n_rows, n_features = data.table.n_rows, data.table.n_features
+    depth, leaf = forest.max_depth, forest.min_samples_leaf
     if isinstance(depth, str):
         check_word("max_depth", depth, "auto", "an integer >= 1 or None")
-        depth = SPLITTER_DEPTH
+        depth = usual_depth
     checked = check_integer("max_depth", depth, 1, none=True)
-    leaf = SPLITTER_LEAF if forest.min_samples_leaf is None else forest.min_samples_leaf
-    n_rows, n_features = data.table.n_rows, data.table.n_features
     return TreeRankOptions(
-        leafrank=None,
+        leafrank=leafrank,
         max_depth=-1 if checked is None else checked,
-        min_weight_leaf=check_count_or_share("min_samples_leaf", leaf, n_rows),
+        min_weight_leaf=check_count_or_share(
+            "min_samples_leaf", usual_leaf if leaf is None else leaf, n_rows
+        ),
         min_weight_split=2.0,
         min_auc_gain=0.0,
         max_features=check_max_features("max_features", forest.max_features, n_features),
         seed=seed,
-        **_tournament(forest),
+        **tournament_of(forest),
     )
-
-
-def _tournament(forest: Any) -> dict[str, Any]:
-    return {
-        "tournament": check_choice("tournament", forest.tournament, ["adjacent", "all"]),
-        "tournament_gain": check_choice(
-            "tournament_gain", forest.tournament_gain, ["vus", "local"]
-        ),
-    }

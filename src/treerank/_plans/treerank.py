@@ -50,10 +50,17 @@ def plan_tree(model: Any, table: Table) -> TreeRankOptions:
         max_features=check_max_features("max_features", model.max_features, n_features),
         seed=seed_of(model.random_state),
         missing=check_choice("missing", model.missing, ["learned", "cell_mean"]),
-        tournament=check_choice("tournament", model.tournament, ["adjacent", "all"]),
-        tournament_gain=check_choice("tournament_gain", model.tournament_gain, ["vus", "local"]),
         focus=WHOLE if focus is None else focus.for_core,
+        **tournament_of(model),
     )
+
+
+def tournament_of(model: Any) -> dict[str, Any]:
+    """Return the options of the tournament between the splits of a cell."""
+    choices = {"tournament": ["adjacent", "all"], "tournament_gain": ["vus", "local"]}
+    return {
+        name: check_choice(name, getattr(model, name), among) for name, among in choices.items()
+    }
 
 
 def penalty_of(model: Any, n_features: int, n_classes: int) -> StructuralPenalty:

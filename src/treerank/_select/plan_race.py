@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treerank._select.quality import held_out_qualities
-from treerank._select.shrinkage import CHOOSING_ROWS
+from treerank._select.shrinkage import choosing_rows, qualities_of
 from treerank._trees.packed_forest import ForestArrays
 
 if TYPE_CHECKING:
@@ -93,14 +92,8 @@ def _extrapolate(plan: ForestPlan, before: Trees, rows: ForestRows) -> tuple[Tre
 
 def _out_of_bag_auc(plan: ForestPlan, trees: Trees, rows: ForestRows) -> float:
     """Return the out-of-bag AUC with the best shrinkage for the plan."""
-    numbers = np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
+    numbers = choosing_rows(plan)
     shrinkages = plan.shrinkages[::2]  # a coarse grid is enough to compare plans
     some = rows.unseen(trees, plan.sampling, numbers, shrinkages)
-    used = np.isfinite(some.means[:, 0])
-    labels = some.labels[used]
-    n_classes = len(rows.sizes)
-    if len(np.unique(labels)) < n_classes:
-        return 0.5
-    weight = None if some.units is None else some.units[used]
-    found = held_out_qualities(labels, some.means[used], n_classes, weight, plan.focus, rows.n_jobs)
-    return float(found.max())
+    found = qualities_of(some, np.ones(len(numbers), dtype=bool), rows, plan)
+    return 0.5 if found is None else float(found.max())

@@ -50,7 +50,7 @@ def choose_shrinkage(
     A score would be optimistic if its own row had influenced the choice. Therefore each half of the
     rows is scored with the shrinkage and the weights chosen by the other half.
     """
-    numbers = np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
+    numbers = choosing_rows(plan)
     some = rows.unseen(trees, plan.sampling, numbers, plan.shrinkages)
     weighs_features = weighs_features and isinstance(trees, ForestArrays)
     chooser = _Chooser(trees, rows, plan, weighs_features, numbers, some)
@@ -72,6 +72,23 @@ def choose_shrinkage(
     return ShrinkageChoice(chosen, scale, weighed, out_of_bag)
 
 
+def choosing_rows(plan: ForestPlan) -> NDArray[np.int64]:
+    """Return the numbers of the rows that choose, evenly spread over all rows."""
+    return np.arange(0, plan.n_rows, max(1, plan.n_rows // CHOOSING_ROWS))
+
+
+def qualities_of(
+    some: Unseen, part: NDArray[np.bool_], rows: ForestRows, plan: ForestPlan
+) -> NDArray[np.float64] | None:
+    """Return how well each column ranks part of the rows; None if they lack a class."""
+    used = part & np.isfinite(some.means[:, 0])
+    labels, n_classes = some.labels[used], len(rows.sizes)
+    if len(np.unique(labels)) < n_classes:
+        return None
+    weight = None if some.units is None else some.units[used]
+    return held_out_qualities(labels, some.means[used], n_classes, weight, plan.focus, rows.n_jobs)
+
+
 @dataclass(frozen=True)
 class _Chooser:
     """Trees, and the out-of-bag scores of the rows that choose, a column for each shrinkage."""
@@ -85,18 +102,11 @@ class _Chooser:
 
     def best(self, part: NDArray[np.bool_]) -> float:
         """Return the shrinkage with the best ranking of part of the rows."""
-        some, shrinkages, n_classes = self.some, self.plan.shrinkages, len(self.rows.sizes)
-        used = part & np.isfinite(some.means[:, 0])
-        labels = some.labels[used]
+        shrinkages = self.plan.shrinkages
         if len(shrinkages) == 1:
             return shrinkages[0]
-        if len(np.unique(labels)) < n_classes:
-            return USUAL_SHRINKAGE
-        weight = None if some.units is None else some.units[used]
-        worth = held_out_qualities(
-            labels, some.means[used], n_classes, weight, self.plan.focus, self.rows.n_jobs
-        )
-        return shrinkages[int(np.argmax(worth))]
+        worth = qualities_of(self.some, part, self.rows, self.plan)
+        return USUAL_SHRINKAGE if worth is None else shrinkages[int(np.argmax(worth))]
 
     def weigh(self, shrinkage: float, part: NDArray[np.bool_]) -> tuple[Trees, Unseen | None]:
         """Apply the feature weights chosen by part of the rows; return the trees and all scores."""

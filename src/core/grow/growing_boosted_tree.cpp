@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace treerank {
 
@@ -108,14 +109,18 @@ void GrowingBoostedTree::keep_apart(Segment& better, Segment& worse) const {
 // On ties, the leaf with the lower number comes first. (The order of `nodes` depends on how many of
 // them were searched together.)
 std::vector<std::int32_t> GrowingBoostedTree::leaves_by_value(const BoostedCell& cell) const {
-    std::vector<std::int32_t> leaves(cell.nodes.size());
+    std::vector<std::int32_t> node_of(cell.nodes.size());
     visit_inner(cell,
-                [&](std::int32_t i, std::int32_t number, std::int32_t) { leaves[number] = i; });
-    std::erase_if(leaves, [&](std::int32_t i) { return cell.nodes[i].left >= 0; });
-    std::stable_sort(leaves.begin(), leaves.end(), [&](std::int32_t a, std::int32_t b) {
-        return value(cell.nodes[a].at) > value(cell.nodes[b].at);
-    });
-    return leaves;
+                [&](std::int32_t i, std::int32_t number, std::int32_t) { node_of[number] = i; });
+    std::vector<std::pair<double, std::int32_t>> leaves;  // minus the value, number
+    for (std::size_t number = 0; number < node_of.size(); ++number) {
+        const InnerNode& node = cell.nodes[node_of[number]];
+        if (node.left < 0) leaves.emplace_back(-value(node.at), static_cast<std::int32_t>(number));
+    }
+    std::sort(leaves.begin(), leaves.end());
+    std::vector<std::int32_t> nodes;
+    for (const auto& [_, number] : leaves) nodes.push_back(node_of[number]);
+    return nodes;
 }
 
 Halves GrowingBoostedTree::halves_of(const BoostedCell& cell) const {

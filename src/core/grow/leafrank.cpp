@@ -7,6 +7,7 @@
 #include "core/data/random.hpp"
 #include "core/grow/dense_rows.hpp"
 #include "core/histogram/histogram.hpp"
+#include "core/util/stable_order.hpp"
 
 namespace treerank {
 
@@ -200,11 +201,12 @@ std::size_t LeafRank<Code, Count>::rows_to_defer(std::size_t n_left) const {
 template <class Code, class Count>
 void LeafRank<Code, Count>::grow_deferred() {
     // Start with the largest nodes, so that no thread is left with a large one at the end.
-    std::stable_sort(deferred_.begin(), deferred_.end(),
-                     [](const Open& a, const Open& b) { return a.size() > b.size(); });
+    const auto order = stable_order(deferred_.size(), [&](std::size_t a, std::size_t b) {
+        return deferred_[a].size() > deferred_[b].size();
+    });
     std::vector<std::unique_ptr<LeafRank>> grown(deferred_.size());
     pool_->run(grown.size(), [&](std::size_t i) {
-        const Open& open = deferred_[i];
+        const Open& open = deferred_[order[i]];
         grown[i] = std::make_unique<LeafRank>(features_, options_, monitor_, nullptr);
         OpenNode root = open;
         root.node = 0;
@@ -213,7 +215,7 @@ void LeafRank<Code, Count>::grow_deferred() {
                        open.complete ? open.histogram : nullptr);
     });
     for (std::size_t i = 0; i < grown.size(); ++i) {
-        const Open& open = deferred_[i];
+        const Open& open = deferred_[order[i]];
         const auto by = static_cast<std::int32_t>(nodes.size()) - 1;
         for (const LeafRows& leaf : grown[i]->leaves)
             leaves.push_back({leaf.node == 0 ? open.node : leaf.node + by, open.first + leaf.first,

@@ -5,6 +5,7 @@
 
 #include "core/util/large_pages.hpp"
 #include "core/util/line_buffer.hpp"
+#include "core/util/stable_order.hpp"
 
 namespace treerank {
 
@@ -201,9 +202,7 @@ void GradientCounter<Code, Rows>::count(std::vector<HistogramJob> jobs, ThreadPo
     if (jobs_.size() == 1)
         return run_with_affinity(pool, parts_.size(), [&](std::size_t i) { count_part(i); });
     // Start with the largest parts, so that no thread is left with a large one at the end.
-    std::vector<std::size_t> order(parts_.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto order = stable_order(parts_.size(), [&](std::size_t a, std::size_t b) {
         return parts_[a].work() > parts_[b].work();
     });
     run_in(pool, parts_.size(), [&](std::size_t i) { count_part(order[i]); });

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/data/random.hpp"
+#include "core/util/stable_order.hpp"
 
 namespace treerank {
 
@@ -207,10 +208,8 @@ double enumerate_sets(const AttributedForest& forest, std::size_t tree,
     SetValues<double, Code> sets(forest, tree, codes);
     const std::size_t m = sets.features().size(), p = codes.features;
     // The feature that is added and removed most often should be the cheapest.
-    std::vector<std::uint32_t> order(m);
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return sets.cost(a) < sets.cost(b); });
+    const auto order = stable_order<std::uint32_t>(
+        m, [&](std::uint32_t a, std::uint32_t b) { return sets.cost(a) < sets.cost(b); });
     SetTable table(m);
     double gains[kExactRows];
     for (std::size_t first = begin; first < end; first += kExactRows) {

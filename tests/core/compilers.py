@@ -73,7 +73,7 @@ def _zig_compilers() -> list[Compiler]:
     zig = [sys.executable, "-m", "ziglang"]
     if subprocess.run([*zig, "version"], capture_output=True, check=False).returncode != 0:
         return []
-    command = " ".join([*zig, "c++", "-target"])
+    command = f"{sys.executable} {HERE / 'zig_cxx.py'} -target"
     return [
         Compiler("zig-musl", f"{command} x86_64-linux-musl"),
         Compiler("zig-macos-arm64", f"{command} aarch64-macos", None),

@@ -3,5 +3,6 @@
 import subprocess
 import sys
 
-arguments = [word.replace("-march=x86-64-v", "-march=x86_64_v") for word in sys.argv[1:]]
-sys.exit(subprocess.call([sys.executable, "-m", "ziglang", "c++", *arguments]))
+if __name__ == "__main__":
+    words = [word.replace("-march=x86-64-v", "-march=x86_64_v") for word in sys.argv[1:]]
+    sys.exit(subprocess.call([sys.executable, "-m", "ziglang", "c++", *words]))

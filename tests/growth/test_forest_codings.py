@@ -13,6 +13,7 @@ from treerank import RankingForest
 from treerank._binning.category_statistics import code_training_data, with_coding
 from treerank._growth.forest_codings import TREES_PER_CODING, tree_blocks
 from treerank._growth.forest_rows import LocalForestRows
+from treerank._growth.progress import part_of
 from treerank._input.validation import validate_training_data
 from treerank._plans.forest import plan_codings
 
@@ -108,3 +109,12 @@ def test_the_number_of_codings_follows_rows_and_trees():
     assert plan_codings(RankingForest(aggregation="mean_rank"), few) == 1
     with pytest.raises(ValueError, match="Got n_estimators=0"):
         RankingForest(n_estimators=0).fit(*shops(100))
+
+
+def test_the_progress_of_a_block_is_its_part_of_the_whole():
+    shown = []
+    part = part_of(shown.append, 8, 16, 20)
+    for share in (0.0, 0.5, 1.0):
+        part(share)
+    assert shown == pytest.approx([0.4, 0.6, 0.8])
+    assert part_of(None, 8, 16, 20) is None

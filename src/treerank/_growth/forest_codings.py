@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Codes
 from treerank._binning.category_statistics import n_codings_in, with_coding
-from treerank._trees.packed_forest import ForestArrays, mean_of_seen
+from treerank._trees.packed_forest import ForestArrays, Sampling, mean_out_of_bag
 
 # Consecutive trees that have the same coding: enough to keep several threads busy.
 TREES_PER_CODING = 8
 
 Floats = NDArray[np.float64]
-# Sums over trees that did not draw a row, and the number of these trees, given trees, codes, and
-# the number of the first tree.
-Ask = Callable[[ForestArrays, Codes, int], tuple[Floats, NDArray[np.int32]]]
+# `ForestArrays.out_of_bag` or `ForestArrays.out_of_bag_by_feature`.
+Score = Callable[..., tuple[Floats, NDArray[np.int32]]]
 
 
 class TreeBlock(NamedTuple):
@@ -49,12 +48,28 @@ def tree_blocks(first: int, last: int, n_codings: int) -> list[TreeBlock]:
     ]
 
 
-def means_out_of_bag(trees: ForestArrays, codes: Codes, binning: Binning, ask: Ask) -> Any:
-    """Return the mean of each row over the trees that did not draw it."""
+def score_out_of_bag(
+    score: Score,
+    trees: ForestArrays,
+    codes: Codes,
+    binning: Binning,
+    sampling: Sampling,
+    rows: NDArray[np.uint32],
+    shrinkage: Any,
+    n_jobs: int,
+    block: tuple[int, int] | None = None,
+) -> Floats:
+    """Return the mean scores of rows over the trees that did not draw them.
+
+    Every tree is given the codes that it was grown on.
+    """
     n_codings = n_codings_in(codes, len(binning.levels), binning.by_statistic)
     parts = [
-        ask(trees.some_trees(first, last), with_coding(codes, binning, coding), first)
+        score(
+            trees.some_trees(first, last), with_coding(codes, binning, coding), sampling, rows,
+            shrinkage, n_jobs, first_tree=first, block=block,
+        )
         for coding, first, last in tree_blocks(0, trees.n_trees, n_codings)
-    ]
+    ]  # fmt: skip
     sums, n_trees = (reduce(np.add, part) for part in zip(*parts, strict=True))
-    return mean_of_seen(sums, n_trees)
+    return mean_out_of_bag(sums, n_trees)

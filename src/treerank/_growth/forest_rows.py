@@ -16,11 +16,11 @@ from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._growth.device_rows import DeviceRows
 from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
-from treerank._growth.forest_codings import means_out_of_bag, tree_blocks
+from treerank._growth.forest_codings import score_out_of_bag, tree_blocks
 from treerank._growth.progress import part_of, progress_bar
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._select.rank_aggregation import RankAggregation
-from treerank._trees.packed_forest import ForestArrays, Sampling, mean_of_seen
+from treerank._trees.packed_forest import ForestArrays, Sampling, mean_out_of_bag
 from treerank._trees.splitter_forest import SplitterForest
 
 
@@ -118,7 +118,7 @@ class LocalForestRows:
         """Grow the trees of the plan that are not in `before`."""
         first, n_trees = 0 if before is None else before.n_trees, len(plan.kind_of)
         trees = before
-        with progress_bar("growing", 0 if self.encoding else plan.verbose) as report:
+        with progress_bar("growing", plan.verbose if self.encoding is None else 0) as report:
             for block in tree_blocks(first, n_trees, self._n_codings):
                 rows = self._with_coding(block.coding)
                 so_far = replace(plan, kind_of=plan.kind_of[: block.last])
@@ -162,27 +162,22 @@ class LocalForestRows:
         numbers = rows.astype(np.uint32)
         if isinstance(trees, SplitterForest):
             found = trees.out_of_bag(self.rows, sampling, numbers, shrinkages, self.n_jobs)
-            return self._with_labels(mean_of_seen(*found), rows)
-
-        def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
-            return some.out_of_bag(
-                codes, sampling, numbers, shrinkages, self.n_jobs, first_tree=first
-            )
-
-        return self._with_labels(means_out_of_bag(trees, self.rows, self.binning, ask), rows)
+            return self._with_labels(mean_out_of_bag(*found), rows)
+        means = score_out_of_bag(
+            ForestArrays.out_of_bag, trees, self.rows, self.binning, sampling, numbers, shrinkages,
+            self.n_jobs,
+        )  # fmt: skip
+        return self._with_labels(means, rows)
 
     def unseen_by_feature(
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
         """Return the out-of-bag means for one shrinkage, divided by feature: rows x features."""
-        numbers = rows.astype(np.uint32)
-
-        def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
-            return some.out_of_bag_by_feature(
-                codes, sampling, numbers, shrinkage, self.n_jobs, first_tree=first
-            )
-
-        return self._with_labels(means_out_of_bag(trees, self.rows, self.binning, ask), rows)
+        parts = score_out_of_bag(
+            ForestArrays.out_of_bag_by_feature, trees, self.rows, self.binning, sampling,
+            rows.astype(np.uint32), shrinkage, self.n_jobs,
+        )  # fmt: skip
+        return self._with_labels(parts, rows)
 
     def _with_labels(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> Unseen:
         units = self.data.weights.as_units

@@ -243,7 +243,7 @@ class ForestArrays:
         )
 
 
-def mean_of_seen(sums: NDArray[np.float64], n_trees: NDArray[np.int32]) -> NDArray[np.float64]:
+def mean_out_of_bag(sums: NDArray[np.float64], n_trees: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return means from sums over trees; NaN for rows that every tree has drawn."""
     with np.errstate(invalid="ignore"):
         return np.asarray(sums / n_trees[:, np.newaxis])

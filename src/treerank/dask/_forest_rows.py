@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NoReturn
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank import _core
-from treerank._binning.binning import Binning, Codes
+from treerank._binning.binning import Binning
 from treerank._binning.category_statistics import with_coding
 from treerank._growth.forest import ForestPlan, Trees, core_options, wrap_forest
-from treerank._growth.forest_codings import TreeBlock, means_out_of_bag, tree_blocks
+from treerank._growth.forest_codings import Score, TreeBlock, score_out_of_bag, tree_blocks
 from treerank._growth.forest_rows import Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
@@ -109,23 +108,26 @@ class DaskForestRows:
         self, trees: Trees, sampling: Sampling, rows: NDArray[np.int64], shrinkages: list[float]
     ) -> Unseen:
         """Out-of-bag means of the rows with the given numbers, which must be ascending."""
-        return self._ask(_unseen, trees, sampling, rows, shrinkages)
+        score = ForestArrays.out_of_bag
+        return self._score(score, len(shrinkages), trees, sampling, rows, shrinkages)
 
     def unseen_by_feature(
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
         """Out-of-bag means for one shrinkage, split by feature (rows x features)."""
-        return self._ask(_unseen_by_feature, trees, sampling, rows, shrinkage)
+        score, n_features = ForestArrays.out_of_bag_by_feature, len(self.coded.names)
+        return self._score(score, n_features, trees, sampling, rows, shrinkage)
 
-    def _ask(
+    def _score(
         self,
-        about: Callable[..., Unseen],
+        score: Score,
+        n_means: int,
         trees: Trees,
         sampling: Sampling,
         rows: NDArray[np.int64],
         shrinkage: Any,
     ) -> Unseen:
-        """Call a function on every shard for the given rows that the shard has."""
+        """Score the given rows on the shards that have them, with `n_means` means of each row."""
         shared = self.cluster.give(trees, len(self.coded.shards))
         last_rows = [*self.coded.first_rows[1:], self.coded.n_rows]
         futures = []
@@ -135,8 +137,8 @@ class DaskForestRows:
             mine = rows[np.searchsorted(rows, first) : np.searchsorted(rows, last)] - first
             futures.append(
                 self.cluster.submit(
-                    about, shard, shared, self.coded.binning, sampling, mine.astype(np.uint32),
-                    shrinkage, self.coded.n_rows,
+                    _unseen, shard, score, n_means, shared, self.coded.binning, sampling,
+                    mine.astype(np.uint32), shrinkage, self.coded.n_rows,
                 )
             )  # fmt: skip
         found = self.cluster.result(futures)
@@ -166,42 +168,22 @@ def _coded(shard: Shard, binning: Binning, number: int) -> Shard:
 
 def _unseen(
     shard: Shard,
+    score: Score,
+    n_means: int,
     trees: ForestArrays,
     binning: Binning,
     sampling: Sampling,
     rows: NDArray[np.uint32],
-    shrinkages: list[float],
+    shrinkage: Any,
     n_rows: int,
 ) -> Unseen:
-    def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
-        where = (n_rows, shard.first_row)
-        return some.out_of_bag(codes, sampling, rows, shrinkages, 1, first_tree=first, block=where)
-
-    means = np.empty((0, len(shrinkages)))
+    means = np.empty((0, n_means))
     if len(rows):
-        means = means_out_of_bag(trees, shard.codes, binning, ask)
-    return _with_labels(means, shard, rows)
-
-
-def _unseen_by_feature(
-    shard: Shard,
-    trees: ForestArrays,
-    binning: Binning,
-    sampling: Sampling,
-    rows: NDArray[np.uint32],
-    shrinkage: float,
-    n_rows: int,
-) -> Unseen:
-    def ask(some: ForestArrays, codes: Codes, first: int) -> Any:
-        where = (n_rows, shard.first_row)
-        return some.out_of_bag_by_feature(
-            codes, sampling, rows, shrinkage, 1, first_tree=first, block=where
+        block = (n_rows, shard.first_row)
+        means = score_out_of_bag(
+            score, trees, shard.codes, binning, sampling, rows, shrinkage, 1, block
         )
-
-    parts = np.empty((0, len(binning.levels)))
-    if len(rows):
-        parts = means_out_of_bag(trees, shard.codes, binning, ask)
-    return _with_labels(parts, shard, rows)
+    return _with_labels(means, shard, rows)
 
 
 def _with_labels(means: NDArray[np.float64], shard: Shard, rows: NDArray[np.uint32]) -> Unseen:

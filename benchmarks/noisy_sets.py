@@ -34,7 +34,7 @@ SETS = {
     "mortgage_denied": NoisySet("AER", "HMDA", "deny", "yes"),
     "smokers": NoisySet("AER", "SmokeBan", "smoker", "yes"),
     "third_child": NoisySet("AER", "Fertility2", "morekids", "yes"),
-    "callbacks": NoisySet("AER", "ResumeNames", "call", "yes"),
+    "resume_names": NoisySet("AER", "ResumeNames", "call", "yes"),
     "credit_card": NoisySet("AER", "CreditCard", "card", "no", dropped=("share", "expenditure")),
     "doctor_visits": NoisySet("AER", "DoctorVisits", "visits", above=0),
     "college": NoisySet("AER", "CollegeDistance", "education", above=12),
@@ -127,7 +127,7 @@ SETS = {
     "headaches": NoisySet("carData", "KosteckiDillon", "headache", "yes", dropped=("id",)),
     "poverty": NoisySet("carData", "WVS", "poverty", "Too Little"),
     "hospital_deaths": NoisySet("COUNT", "medpar", "died", 1, dropped=("type1", "type2", "type3")),
-    "films": NoisySet(
+    "film_ratings": NoisySet(
         "ggplot2movies", "movies", "rating", above=6,
         dropped=("title", *(f"r{grade}" for grade in range(1, 11))),
     ),

@@ -21,3 +21,9 @@ def test_what_a_benchmark_uses_is_there(name):
         if (error.name or "").split(".")[0] in ("benchmarks", "treerank"):
             raise
         pytest.skip(f"{error.name} is not installed")
+
+
+def test_no_two_tables_share_a_name():
+    noisy = import_module("benchmarks.noisy_sets").NAMES
+    many_levels = import_module("benchmarks.many_levels_sets").SETS
+    assert not set(noisy) & set(many_levels)

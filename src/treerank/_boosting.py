@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Coded
+from treerank._binning.category_statistics import CategoryPlan
 from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, BoostingRows, boosting_units
 from treerank._growth.boosting_bags import boost_bags
@@ -32,7 +33,7 @@ from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData, validate_rows
 from treerank._io.coded_fit import CodedFit
-from treerank._plans.boosting import plan_boosting, plan_codings, size_of
+from treerank._plans.boosting import plan_boosting, plan_categories, size_of
 from treerank._select.log_odds import log_odds_lines
 from treerank._select.quality import class_shares
 from treerank._trees.packed_forest import ForestArrays
@@ -270,10 +271,10 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
         device_of(self.device)  # raises early if there is no GPU
 
-    def _n_codings(
+    def _category_plan(
         self, class_rows: NDArray[np.int64], validation: Any = (None, None, None)
-    ) -> int:
-        return plan_codings(self, class_rows, validation[0] is not None)
+    ) -> CategoryPlan:
+        return plan_categories(self, class_rows, validation[0] is not None)
 
     def _fit_coded(
         self, data: TrainingData, coded: Coded, plan: None, validation: Any = (None, None, None)
@@ -321,10 +322,13 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
             return None
         table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
         codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
+        codes = self._binning.column_codes(codes)
         return validation_rows(codes, y, sample_weight, self.label_order_)
 
     def _keep(self, boosted: Boosted) -> None:
         """Set the fitted attributes."""
+        self._before_sets = boosted.trees if self.warm_start else None
+        boosted = boosted.of_features(self._binning)
         self._trees, self._start = boosted.trees, boosted.start
         self._bag_sizes = np.array(boosted.bag_sizes or [boosted.n_trees], dtype=np.int64)
         self.n_estimators_ = int(self._bag_sizes.max())

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import TreeEnsemble
 from treerank._binning.binning import Coded
+from treerank._binning.category_statistics import CategoryPlan
 from treerank._binning.encoding import Encoding, fit_encoding
 from treerank._device.choice import device_of
 from treerank._growth.forest import ForestPlan, Trees
@@ -24,7 +25,7 @@ from treerank._input.stages import stage
 from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import Table, TrainingData
 from treerank._io.coded_fit import CodedFit
-from treerank._plans.forest import plan_codings, plan_forest, weighs_features
+from treerank._plans.forest import plan_categories, plan_forest, weighs_features
 from treerank._plans.presets import preset_settings
 from treerank._select.plan_race import ForestChoice, race
 from treerank._select.quality import class_shares
@@ -32,6 +33,7 @@ from treerank._select.rank_aggregation import RankAggregation
 from treerank._select.shrinkage import ShrinkageChoice, choose_shrinkage
 from treerank._trees.compact import keep_used_in_forest
 from treerank._trees.forest_tree import ForestTree
+from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays
 from treerank.metrics import AucInterval, VusInterval
 
@@ -292,8 +294,8 @@ class RankingForest(CodedFit, TreeEnsemble):
     def _plan_fit(self, data: TrainingData) -> Trees | None:
         return warm_trees(self, data)
 
-    def _n_codings(self, class_rows: NDArray[np.int64]) -> int:
-        return plan_codings(self, class_rows)
+    def _category_plan(self, class_rows: NDArray[np.int64]) -> CategoryPlan:
+        return plan_categories(self, class_rows)
 
     def _fit_coded(self, data: TrainingData, coded: Coded, before: Trees | None) -> None:
         """Fit to encoded rows; `before` are the trees to continue from."""
@@ -301,7 +303,9 @@ class RankingForest(CodedFit, TreeEnsemble):
             raise other_data_error()
         self._binning, self._encoding = coded.binning, None
         n_jobs = check_n_jobs(self.n_jobs)
-        monotonic = check_monotonic(self.monotonic_cst, data.table.names, self._binning)
+        monotonic = self._binning.columns.signs(
+            check_monotonic(self.monotonic_cst, data.table.names, self._binning)
+        )
         plans = plan_forest(self, data, monotonic, self._plan.sampling.seed if before else None)
         rows: NDArray[Any] = coded.codes
         if plans[0].splitter is not None:
@@ -339,13 +343,14 @@ class RankingForest(CodedFit, TreeEnsemble):
             out_of_bag = choice.out_of_bag
         self.shrinkage_ = choice.shrinkage
         self._before_shrinkage = trees if self.warm_start else None
-        self._trees = choice.trees.bake_shrinkage(choice.shrinkage, choice.scale, rows.n_jobs)
+        baked = choice.trees.bake_shrinkage(choice.shrinkage, choice.scale, rows.n_jobs)
         self._ranks = None
         if not plan.by_value:
-            self._ranks, out_of_bag = rows.rank_aggregation(
-                self.aggregation, self._trees, plan.sampling
-            )
-        set_measures(self, trees, out_of_bag, rows)
+            self._ranks, out_of_bag = rows.rank_aggregation(self.aggregation, baked, plan.sampling)
+        self._trees = baked
+        if isinstance(baked, ForestArrays):
+            self._trees = forest_with_sets(baked, self._binning)
+        set_measures(self, out_of_bag, rows)
 
     @property
     def estimators_(self) -> list[ForestTree]:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 
-from treerank import LeafRank, RankingForest, TreeRank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
 from treerank._growth import soft_labels
 from treerank._plans import forest as forest_plan
 from treerank._select import plan_race
@@ -24,6 +24,7 @@ from same_models import DEEP, SMALL, assert_same_forest, assert_same_tree  # noq
 
 from treerank._input import column_stats  # noqa: E402
 from treerank.dask import (  # noqa: E402
+    DaskBoostedTreeRank,
     DaskRankingForest,
     DaskTreeRank,
     _rows,
@@ -243,12 +244,14 @@ def test_columns_that_identify_rows_are_left_out_with_one_warning(threads):
     assert_same_tree(local, model)
 
 
-@pytest.mark.parametrize("categories", ["levels", "statistics"])
-@pytest.mark.parametrize("kind", ["tree", "forest"])
-def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind, categories):
+@pytest.mark.parametrize(
+    ("categories", "n_levels"), [("levels", 60), ("statistics", 60), ("auto", 400)]
+)
+@pytest.mark.parametrize("kind", ["tree", "forest", "boosting"])
+def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind, categories, n_levels):
     x, y = table(900)
     rng = np.random.default_rng(3)
-    whole = frame(x).assign(town=rng.integers(0, 60, 900).astype(str))
+    whole = frame(x).assign(town=rng.integers(0, n_levels, 900).astype(str))
     y = np.where(rng.random(900) < 0.4, whole["town"].astype(int) % 2, y)
     weight = rng.exponential(size=900)
     lazy = [cut_frame(values, [200, 650]) for values in (whole, pd.Series(y), pd.Series(weight))]
@@ -257,10 +260,16 @@ def test_uneven_weights_judge_many_levels_as_in_memory(threads, kind, categories
         model = DaskTreeRank(client=threads, **names).fit(*lazy)
         local = TreeRank(**names).fit(whole, y, sample_weight=weight)
         assert_same_tree(local, model)
-    else:
+    elif kind == "forest":
         model = DaskRankingForest(client=threads, n_estimators=9, **names).fit(*lazy)
         local = RankingForest(n_estimators=9, **names).fit(whole, y, sample_weight=weight)
         assert_same_forest(local, model)
+    else:
+        model = DaskBoostedTreeRank(3, client=threads, **names).fit(*lazy)
+        local = BoostedTreeRank(3, **names).fit(whole, y, sample_weight=weight)
+        np.testing.assert_array_equal(local._trees.slots, model._trees.slots)
+        np.testing.assert_array_equal(local._trees.step, model._trees.step)
+        np.testing.assert_array_equal(local._trees.category_sets, model._trees.category_sets)
     assert local.feature_importances_[whole.columns.get_loc("town")] > 0
 
 

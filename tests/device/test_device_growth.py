@@ -34,7 +34,7 @@ def grow_both(model, x, y, weight, sizes, random_cuts=False, max_bins=255, put=p
     monotonic = check_monotonic(model.monotonic_cst, data.table.names, coded.binning)
     [expected] = grow_trees(coded, data, monotonic, options, None, 1, 0)
     binning, weights = coded.binning, data.weights
-    features = Features(binning.n_codes, binning.grown_as_sets, monotonic)
+    features = Features(binning.columns.n_codes, binning.columns.as_sets, monotonic)
     there = put(EmulatedDevice(), coded.codes, data.labels, weights.units, features)
     core_options = options.for_core(weights.scale, weights.design_effect)
     assert can_grow(core_options)

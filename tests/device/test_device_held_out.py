@@ -51,7 +51,7 @@ def test_rows_held_out_are_weighed_in_the_tree_of_their_fold(monkeypatch, n_clas
     units = rng.integers(0, 2**40, N) if weighing == "units" else None
     weights = Weights(repeats=repeats, units=units)
     signs = np.zeros(4, dtype=np.int8)
-    features = Features(coded.binning.n_codes, coded.binning.grown_as_sets, signs)
+    features = Features(coded.binning.columns.n_codes, coded.binning.columns.as_sets, signs)
     there = put(EmulatedDevice(), coded.codes, labels, units, features)
     found = weigh_held_out(there, [tree.for_device for tree in trees], folds, repeats, n_classes)
     for fold, (tree, some) in enumerate(zip(trees, found, strict=True)):

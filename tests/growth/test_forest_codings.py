@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from hypothesis_examples import examples
 
 from treerank import RankingForest
-from treerank._binning.category_statistics import code_training_data, with_coding
+from treerank._binning.category_statistics import (
+    CategoryPlan,
+    code_training_data,
+    with_coding,
+)
 from treerank._growth.forest_codings import TREES_PER_CODING, tree_blocks
 from treerank._growth.forest_rows import LocalForestRows
 from treerank._growth.progress import part_of
 from treerank._input.validation import validate_training_data
-from treerank._plans.forest import plan_codings
+from treerank._plans.forest import plan_categories
 
 
 def shops(n=700, n_levels=300, seed=0):
@@ -40,7 +44,7 @@ def test_blocks_hold_every_tree_once_and_codings_do_not_depend_on_their_number(f
 def coded(X, y, n_codings):
     """Return training data and its codes."""
     data = validate_training_data(RankingForest(), X, y, None, "from_dtype")
-    return data, code_training_data(data, 255, "auto", 1, n_codings)
+    return data, code_training_data(data, 255, "auto", 1, CategoryPlan(n_codings))
 
 
 def grown_on(data, codes, n_trees):
@@ -102,11 +106,12 @@ def test_a_forest_that_grows_later_is_the_forest_grown_at_once():
 
 def test_the_number_of_codings_follows_rows_and_trees():
     few, many = np.array([20_000, 20_000]), np.array([25_000, 25_000])
-    assert plan_codings(RankingForest(), few) == 25
-    assert plan_codings(RankingForest(n_estimators=2), few) == 2
-    assert plan_codings(RankingForest(n_estimators=33), few) == 5
-    assert plan_codings(RankingForest(), many) == 1
-    assert plan_codings(RankingForest(aggregation="mean_rank"), few) == 1
+    assert plan_categories(RankingForest(), few) == (25, True)
+    assert plan_categories(RankingForest(n_estimators=2), few) == (2, True)
+    assert plan_categories(RankingForest(n_estimators=33), few) == (5, True)
+    assert plan_categories(RankingForest(), many) == (1, True)
+    assert plan_categories(RankingForest(aggregation="mean_rank"), few) == (1, True)
+    assert plan_categories(RankingForest(categories="statistics"), few) == (25, False)
     with pytest.raises(ValueError, match="Got n_estimators=0"):
         RankingForest(n_estimators=0).fit(*shops(100))
 

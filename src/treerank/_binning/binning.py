@@ -7,9 +7,10 @@ the feature is numeric, and for levels[i] if it is categorical.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,29 @@ UINT16_BINS = 65_535
 MAX_LEVELS = _core.MAX_CATEGORY_CODES - 1
 
 
+class OrderedCategory(NamedTuple):
+    """How trees see a category whose levels are ordered by the labels.
+
+    They split it like a number, by the place of its levels in the order. They may also put single
+    levels into sets, in a second column with other codes.
+    """
+
+    place: NDArray[np.uint8]  # of each code; 0: missing
+    single: NDArray[np.uint8] | None  # code in the second column of each code; None: no column
+
+
+class Columns(NamedTuple):
+    """The columns that trees are grown on: those of the features, and second columns."""
+
+    feature: NDArray[np.int32]  # of each column
+    n_codes: NDArray[np.int32]  # including the one for missing values
+    as_sets: NDArray[np.uint8]  # whether it is split by arbitrary sets of codes
+
+    def signs(self, of_features: NDArray[np.int8]) -> NDArray[np.int8]:
+        """Return the monotone constraints of the columns; categories have none."""
+        return np.ascontiguousarray(of_features[self.feature])
+
+
 @dataclass(frozen=True)
 class Binning:
     """How each feature is encoded.
@@ -46,8 +70,7 @@ class Binning:
     levels: list[list[Any] | None]
     code_type: np.dtype[Any]
     has_missing: NDArray[np.bool_]  # in the training rows
-    # Categories whose codes are ordered by the labels; trees split them like numbers.
-    by_statistic: frozenset[int] = frozenset()
+    ordered: Mapping[int, OrderedCategory] = field(default_factory=dict)  # by feature, ascending
 
     @property
     def is_categorical(self) -> NDArray[np.uint8]:
@@ -55,11 +78,41 @@ class Binning:
         return np.array([levels is not None for levels in self.levels], dtype=np.uint8)
 
     @property
-    def grown_as_sets(self) -> NDArray[np.uint8]:
-        """Whether each feature is split by arbitrary sets of codes."""
-        flags = self.is_categorical
-        flags[list(self.by_statistic)] = 0
-        return flags
+    def with_sets(self) -> list[int]:
+        """The features that have a second column."""
+        return [j for j, order in self.ordered.items() if order.single is not None]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns that trees are grown on."""
+        return len(self.levels) + len(self.with_sets)
+
+    @property
+    def columns(self) -> Columns:
+        """The columns that trees are grown on."""
+        n_codes, as_sets = self.n_codes, self.is_categorical
+        for j, order in self.ordered.items():
+            n_codes[j], as_sets[j] = 1 + int(order.place.max()), 0
+        second = [1 + int(single.max()) for single in self._singles]
+        return Columns(
+            np.array([*range(len(self.levels)), *self.with_sets], dtype=np.int32),
+            np.array([*n_codes, *second], dtype=np.int32),
+            np.array([*as_sets, *(1 for _ in second)], dtype=np.uint8),
+        )
+
+    @property
+    def _singles(self) -> list[NDArray[np.uint8]]:
+        return [order.single for order in self.ordered.values() if order.single is not None]
+
+    def column_codes(self, codes: Codes) -> Codes:
+        """Return the codes in the columns that trees are grown on, of rows not trained on."""
+        if not self.ordered:
+            return codes
+        seen = [codes[j] for j in range(len(self.levels))]
+        for j, order in self.ordered.items():
+            seen[j] = order.place[codes[j]]
+        seen += [one[codes[j]] for j, one in zip(self.with_sets, self._singles, strict=True)]
+        return np.array(seen, dtype=codes.dtype)
 
     @property
     def n_codes(self) -> NDArray[np.int32]:
@@ -75,7 +128,11 @@ class Binning:
     def equals(self, other: Binning) -> bool:
         """Whether both encode every row alike."""
         same_levels = self.levels == other.levels and self.code_type == other.code_type
-        return same_levels and all(map(np.array_equal, self.thresholds, other.thresholds))
+        same_places = self.ordered.keys() == other.ordered.keys() and all(
+            np.array_equal(order.place, other.ordered[j].place) for j, order in self.ordered.items()
+        )
+        same_cuts = all(map(np.array_equal, self.thresholds, other.thresholds))
+        return same_levels and same_places and same_cuts
 
     def transform(self, table: Table, n_jobs: int = 1) -> Codes:
         """Return the codes of the table, features x rows."""

@@ -31,7 +31,7 @@ def code_values(coded: Coded) -> Floats:
         if binning.levels[j] is None:
             part[0, 1:] = _bin_means(sample.values(j), sample.weights, thresholds)
             part[1, 1:] = np.append(thresholds, np.inf)
-        elif j in binning.by_statistic:  # codes are ordered, and used as values
+        elif j in binning.ordered:  # codes are ordered, and used as values
             part[:] = np.arange(n_codes)
         parts.append(part)
     return np.ascontiguousarray(np.hstack(parts))

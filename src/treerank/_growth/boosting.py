@@ -66,7 +66,7 @@ class BoostingPlan:
     l2: float
     subsample: float
     n_chosen: int  # features drawn for each tree; -1: all
-    monotonic: NDArray[np.int8]  # -1, 0 or 1 per feature
+    monotonic: NDArray[np.int8]  # -1, 0 or 1 per column
     by_stratum: bool
     patience: int  # rounds without a better AUC before stopping; 0: no early stopping
     choice: ChoicePlan | None  # how held-out rows choose the trees before the final fit
@@ -123,7 +123,7 @@ class BoostingRows(NamedTuple):
 
     def with_coding(self, binning: Binning, number: int) -> BoostingRows:
         """Return the rows with one of the codings of categories, if there are several."""
-        if len(self.made) == len(binning.levels):
+        if len(self.made) == binning.n_columns:
             return self
         return self._replace(made=with_coding(self.codes, binning, number))
 

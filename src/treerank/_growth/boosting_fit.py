@@ -109,7 +109,7 @@ class RowsToBoost(Protocol):
 
 
 class Boosted(NamedTuple):
-    """The result of boosting."""
+    """The result of boosting, with trees of columns or of features."""
 
     trees: ForestArrays | None  # None: nothing could be learned
     start: float
@@ -122,6 +122,11 @@ class Boosted(NamedTuple):
         """Total number of trees of all bags."""
         return 0 if self.trees is None else self.trees.n_trees
 
+    def of_features(self, binning: Binning) -> Boosted:
+        """Return the result with trees of features, as they score other rows."""
+        trees = None if self.trees is None else forest_with_sets(self.trees, binning)
+        return self._replace(trees=trees)
+
     def importances(self, n_features: int) -> FloatArray:
         """Return the share of each feature in the Newton gains."""
         gains = np.zeros(n_features) if self.trees is None else self.trees.importance.sum(axis=0)
@@ -131,6 +136,10 @@ class Boosted(NamedTuple):
 def trees_before(model: Any, classes: NDArray[Any], binning: Binning) -> Boosted | None:
     """Return the trees of the last fit to continue from, with a warm start."""
     if not model.warm_start or not hasattr(model, "_trees"):
+        return None
+    # Trees of columns are kept by fits with warm_start=True only.
+    trees = getattr(model, "_before_sets", None) if binning.with_sets else model._trees
+    if binning.with_sets and trees is None:
         return None
     if not (binning.equals(model._binning) and np.array_equal(classes, model.label_order_)):
         raise ValueError(
@@ -147,7 +156,7 @@ def trees_before(model: Any, classes: NDArray[Any], binning: Binning) -> Boosted
             f"Got n_estimators={model.n_estimators} with warm_start=True; expected at least the "
             f"{model.n_estimators_} trees that there are."
         )
-    return Boosted(model._trees, model._start, None, np.empty(0))
+    return Boosted(trees, model._start, None, np.empty(0))
 
 
 def hold_out(
@@ -206,9 +215,7 @@ def boost(
         n_kept += int(np.argmax(qualities)) + 1 - len(qualities)
     for tree in trees[n_kept:]:
         rounds.scored.take_back(tree)
-    joined = join_trees(trees[:n_kept])
-    kept = None if joined is None else forest_with_sets(joined, binning)
-    return Boosted(kept, start, rounds.scored, np.array(qualities))
+    return Boosted(join_trees(trees[:n_kept]), start, rounds.scored, np.array(qualities))
 
 
 class _HeldOut:

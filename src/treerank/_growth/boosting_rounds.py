@@ -49,10 +49,10 @@ def grow_rounds(
         yield from _rounds_on_device(plan.device, rows, binning, plan, scores, first)
         return
     with stage("grow"):
+        columns = binning.columns
         rounds = _core.BoostingRounds(
-            rows.codes, rows.units, binning.n_codes, binning.grown_as_sets, plan.monotonic,
-            plan.n_jobs,
-        )  # fmt: skip
+            rows.codes, rows.units, columns.n_codes, columns.as_sets, plan.monotonic, plan.n_jobs
+        )
     if _is_derived_by_grower(rows, plan):
         yield from _logistic_rounds(rounds, rows, plan, scores, first, at_once)
         return
@@ -156,7 +156,7 @@ def _rounds_on_device(
     The device computes the derivatives of the two-class logistic loss. Other losses need all scores
     on the host in each round.
     """
-    features = Features(binning.n_codes, binning.grown_as_sets, plan.monotonic)
+    features = Features(binning.columns.n_codes, binning.columns.as_sets, plan.monotonic)
     with stage("grow"):
         rounds = DeviceRounds(device, rows.made, rows.rank, rows.units, features, scores)
     settings = _settings_of(rows, plan)

@@ -51,7 +51,8 @@ class DeviceRows:
     def table_for(self, options: dict[str, Any]) -> DeviceTable:
         """Return the table on the device, leaving room for a tree with these options."""
         if not self._tables:
-            features = Features(self.binning.n_codes, self.binning.grown_as_sets, self.monotonic)
+            columns = self.binning.columns
+            features = Features(columns.n_codes, columns.as_sets, self.monotonic)
             beside = memory_of(0) + self._tree_bytes(options)
             self._tables.append(
                 put_table(self.device, self.codes, self.data.labels, self.units, features, beside)

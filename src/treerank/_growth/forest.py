@@ -18,7 +18,6 @@ from treerank._growth.splitter_forest import grow_splitter_forest
 from treerank._growth.trees import TreeRankOptions
 from treerank._input.focus import Focus
 from treerank._input.validation import TrainingData, class_sizes
-from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling, forest_from_core
 from treerank._trees.ranking_tree import cut_weights
 from treerank._trees.splitter_forest import SplitterForest
@@ -105,13 +104,14 @@ def grow_in_core(
             _grow_on_device(device_rows, one, plan, first, n_jobs, report)
             for one, plan in zip(options, plans, strict=True)
         ]
+    columns = binning.columns
     grown = _core.grow_forests(
-        codes, data.labels, data.weights.as_units, binning.n_codes, binning.grown_as_sets,
+        codes, data.labels, data.weights.as_units, columns.n_codes, columns.as_sets,
         monotonic, options, n_jobs, report, len(data.classes),
     )  # fmt: skip
     sizes = class_sizes(data)
     return [
-        forest_with_sets(wrap_forest(arrays, plan, data.table.n_features, sizes), binning)
+        wrap_forest(arrays, plan, binning.n_columns, sizes)
         for arrays, plan in zip(grown, plans, strict=True)
     ]
 
@@ -125,19 +125,18 @@ def _grow_on_device(
     report: Report | None,
 ) -> ForestArrays:
     """Grow the trees of the plan on a device, and pack them on the host."""
-    n_features, sizes = rows.data.table.n_features, class_sizes(rows.data)
+    n_columns, sizes = rows.binning.n_columns, class_sizes(rows.data)
     numbers = range(first, len(plan.kind_of))
     packed = _core.PackedTrees()
 
     def take(growths: list[_core.LevelGrowth]) -> None:
-        packed.add(growths, options, n_features, n_jobs)
+        packed.add(growths, options, n_columns, n_jobs)
 
     rows.grow(
         [partial(_repeats, plan, t) for t in numbers],
         [options["kinds"][plan.kind_of[t]] for t in numbers], numbers, n_jobs, take, report,
     )  # fmt: skip
-    trees = wrap_forest(packed.arrays(n_jobs), plan, n_features, sizes)
-    return forest_with_sets(trees, rows.binning)
+    return wrap_forest(packed.arrays(n_jobs), plan, n_columns, sizes)
 
 
 def _repeats(plan: ForestPlan, tree: int) -> NDArray[np.uint8] | None:
@@ -162,8 +161,8 @@ def core_options(
 
 
 def wrap_forest(
-    arrays: tuple[Any, ...], plan: ForestPlan, n_features: int, sizes: NDArray[np.float64]
+    arrays: tuple[Any, ...], plan: ForestPlan, n_columns: int, sizes: NDArray[np.float64]
 ) -> ForestArrays:
     """Wrap the trees of the core according to the plan."""
     pooled = tuple(plan.shrinkages) if plan.value == "monotone" else ()
-    return forest_from_core(arrays, n_features, cut_weights(sizes), pooled)
+    return forest_from_core(arrays, n_columns, cut_weights(sizes), pooled)

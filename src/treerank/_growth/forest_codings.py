@@ -63,7 +63,7 @@ def score_out_of_bag(
 
     Every tree is given the codes that it was grown on.
     """
-    n_codings = n_codings_in(codes, len(binning.levels), binning.by_statistic)
+    n_codings = n_codings_in(codes, binning)
     parts = [
         score(
             trees.some_trees(first, last), with_coding(codes, binning, coding), sampling, rows,

@@ -20,15 +20,16 @@ FITTED_SOMETIMES = [
 ]  # fmt: skip
 
 
-def set_measures(forest: Any, trees: Trees, out_of_bag: Unseen | None, rows: ForestRows) -> None:
+def set_measures(forest: Any, out_of_bag: Unseen | None, rows: ForestRows) -> None:
     """Set the fitted attributes that only some forests have, and delete outdated ones."""
     for name in FITTED_SOMETIMES:
         if hasattr(forest, name):
             delattr(forest, name)
     if forest.oob_score and out_of_bag is not None:
         _measure_out_of_bag(forest, out_of_bag, rows)
-    if isinstance(trees, ForestArrays):
-        forest.feature_importances_, forest.feature_importances_std_ = _mean_importances(trees)
+    if isinstance(forest._trees, ForestArrays):
+        means, spread = _mean_importances(forest._trees)
+        forest.feature_importances_, forest.feature_importances_std_ = means, spread
 
 
 def _mean_importances(

@@ -86,7 +86,7 @@ class LocalForestRows:
     data: TrainingData
     binning: Binning
     encoding: Encoding | None  # None: the rows are codes
-    monotonic: NDArray[np.int8]
+    monotonic: NDArray[np.int8]  # of each column
     n_jobs: int
     device: Device | None = None  # None: the CPU
 
@@ -146,7 +146,7 @@ class LocalForestRows:
     def _n_codings(self) -> int:
         if self.encoding is not None:
             return 1
-        return n_codings_in(self.rows, len(self.binning.levels), self.binning.by_statistic)
+        return n_codings_in(self.rows, self.binning)
 
     def _with_coding(self, number: int) -> LocalForestRows:
         """Return the rows with one of the codings of categories, if there are several."""

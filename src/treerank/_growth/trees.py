@@ -125,6 +125,7 @@ def grow_samples(
     """Grow a tree for each of `samples`: weights in the units of the data, or soft labels."""
     assert options.leafrank is not None
     labels, codes, binning = data.labels, coded.codes, coded.binning
+    columns = binning.columns
     scale = (samples if isinstance(samples, SoftLabels) else data.weights).scale
     design_effect = data.weights.design_effect
     rows: Any = slice(None)
@@ -135,7 +136,7 @@ def grow_samples(
 
     def grow(repeats: Any, units: Any, first_tree: int, soft: Any = None) -> list[RankTree]:
         grown = _core.grow_trees(
-            codes, labels, repeats, units, binning.n_codes, binning.grown_as_sets, monotonic,
+            codes, labels, repeats, units, columns.n_codes, columns.as_sets, monotonic,
             options.for_core(scale, design_effect, first_tree), n_jobs, progress,
             values, len(data.classes), soft,
         )  # fmt: skip

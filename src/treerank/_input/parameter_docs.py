@@ -47,7 +47,8 @@ categories : {"auto", "levels", "statistics"}, default="auto"
     than 255 levels, the rarest ones are merged into one. "statistics": levels are ordered by the
     labels of their rows and split like numbers; each training row is encoded with the rows of the
     other folds only. "auto": "statistics" for columns with more than 255 levels, otherwise
-    "levels".""",
+    "levels"; forests and boosting may also put the most frequent of more than 255 levels into
+    sets.""",
     "missing": """\
 missing : {"learned", "cell_mean"}, default="learned"
     Where a split sends missing values. "learned": to the side that gives the larger gain.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._binning.binning import Binning, Coded
+from treerank._binning.binning import Binning, Coded, OrderedCategory
 from treerank._input.categories import SharedLevels
 from treerank._input.column_stats import BinningSample
 from treerank._input.columns import Column
@@ -97,7 +97,7 @@ def keep(
         "design_effect": data.weights.design_effect,
         "levels": [None if known is None else _format_levels(known) for known in binning.levels],
         "has_missing": binning.has_missing.tolist(),
-        "by_statistic": sorted(binning.by_statistic),
+        "ordered": {str(j): _format_order(order) for j, order in binning.ordered.items()},
         "checksums": {
             "codes": checksums,
             "rows": {name: checksum(array) for name, array in arrays.items()},
@@ -192,7 +192,7 @@ def _restore(
         levels,
         codes.dtype,
         np.array(about["has_missing"], dtype=bool),
-        frozenset(about["by_statistic"]),
+        {int(j): _read_order(said) for j, said in about["ordered"].items()},
     )
     columns = [
         Column(name, rows[f"sample_{j}"] if levels[j] is None else [])
@@ -211,6 +211,16 @@ def _format_levels(levels: list[Any]) -> list[Any]:
 
 def _read_levels(said: list[Any]) -> list[Any]:
     return [SharedLevels(level) if isinstance(level, list) else level for level in said]
+
+
+def _format_order(order: OrderedCategory) -> list[Any]:
+    return [None if codes is None else codes.tolist() for codes in order]
+
+
+def _read_order(said: list[Any]) -> OrderedCategory:
+    place, single = (None if codes is None else np.array(codes, dtype=np.uint8) for codes in said)
+    assert place is not None
+    return OrderedCategory(place, single)
 
 
 def _checksum_of(about: dict[str, Any]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import MAX_LEVELS, Coded
-from treerank._binning.category_statistics import n_code_rows, n_codings_in
+from treerank._binning.category_statistics import n_codings_in
 from treerank._input.validation import TrainingData
 
 BLOCK_CODES = 1 << 22  # codes per block: small enough for the CPU cache
@@ -56,10 +56,10 @@ def check_codes(data: TrainingData, coded: Coded, checksums: list[int], n_jobs: 
     found, largest = inspect_codes(coded.codes, n_jobs)
     if found != checksums:
         raise ValueError("codes.npy has another checksum")
-    binning, n_features = coded.binning, data.table.n_features
-    n_more = n_codings_in(coded.codes, n_features, binning.by_statistic) - 1
-    n_codes = [binning.n_codes, *[binning.n_codes[sorted(binning.by_statistic)]] * n_more]
-    if (np.array(largest) >= np.concatenate(n_codes)).any():
+    binning, n_codes = coded.binning, coded.binning.columns.n_codes
+    n_more = n_codings_in(coded.codes, binning) - 1
+    of_codings = np.tile(n_codes[list(binning.ordered)], n_more)
+    if (np.array(largest) >= np.append(n_codes, of_codings)).any():
         raise ValueError("codes.npy has codes that no value has")
     if int(data.labels.max()) >= len(data.classes):
         raise ValueError("there are labels of no class")
@@ -68,9 +68,9 @@ def check_codes(data: TrainingData, coded: Coded, checksums: list[int], n_jobs: 
 def _check_lengths(data: TrainingData, coded: Coded) -> None:
     codes, weights, sample = coded.codes, data.weights, coded.sample
     n_rows, n_features = data.table.n_rows, data.table.n_features
-    by_statistic = coded.binning.by_statistic
-    n_codings = n_codings_in(codes, n_features, by_statistic)
-    shape = n_code_rows(n_features, by_statistic, max(n_codings, 1)), n_rows
+    binning = coded.binning
+    n_more = max(n_codings_in(codes, binning), 1) - 1
+    shape = binning.n_columns + n_more * len(binning.ordered), n_rows
     expected: dict[str, tuple[Any, tuple[type, ...], tuple[int, ...]]] = {
         "codes": (codes, (np.uint8, np.uint16), shape),
         "labels": (data.labels, (np.uint8,), (n_rows,)),
@@ -78,7 +78,7 @@ def _check_lengths(data: TrainingData, coded: Coded) -> None:
         "units": (weights.units, (np.int64,), (n_rows,)),
         "kept": (None if isinstance(data.kept, slice) else data.kept, (np.intp,), (n_rows,)),
         "sample_units": (sample.units, (np.int64,), (sample.table.n_rows,)),
-        "has_missing": (coded.binning.has_missing, (np.bool_,), (n_features,)),
+        "has_missing": (binning.has_missing, (np.bool_,), (n_features,)),
     }
     for j, column in enumerate(sample.table.columns):
         if not column.is_categorical:
@@ -100,5 +100,9 @@ def _check_binning(coded: Coded) -> None:
             raise ValueError(f"the thresholds of feature {j} do not ascend")
         if levels is not None and len(levels) > MAX_LEVELS:
             raise ValueError(f"feature {j} has more than {MAX_LEVELS} levels")
+    for j, order in binning.ordered.items():
+        known = [codes for codes in order if codes is not None]
+        if binning.levels[j] is None or any(len(c) != binning.n_codes[j] for c in known):
+            raise ValueError(f"the order of feature {j} is not that of its levels")
     if int(binning.n_codes.max()) > np.iinfo(binning.code_type).max + 1:
         raise ValueError("there are more thresholds than codes")

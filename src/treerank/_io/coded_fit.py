@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treerank._base import check_max_bins
 from treerank._binning.binning import Coded
-from treerank._binning.category_statistics import code_training_data
+from treerank._binning.category_statistics import CategoryPlan, code_training_data
 from treerank._input.option_types import Paths
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import record_stages, stage
@@ -33,9 +33,9 @@ class CodedFit:
         """Fit to the encoded rows."""
         raise NotImplementedError
 
-    def _n_codings(self, class_rows: NDArray[np.int64]) -> int:
-        """Return the number of codings of categories by statistics, given the rows per class."""
-        return 1
+    def _category_plan(self, class_rows: NDArray[np.int64]) -> CategoryPlan:
+        """Return how categories by statistics are encoded, given the rows per class."""
+        return CategoryPlan()
 
     def _fit_table(
         self: Any, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None, **more: Any
@@ -50,8 +50,8 @@ class CodedFit:
                 plan, n_jobs = self._plan_fit(data), check_n_jobs(self.n_jobs)
                 max_bins = check_max_bins(self.max_bins, data.table.n_rows)
             with stage("bin"):
-                n_codings = self._n_codings(data.class_rows, **more)
-                coded = code_training_data(data, max_bins, self._categories(), n_jobs, n_codings)
+                how = self._category_plan(data.class_rows, **more)
+                coded = code_training_data(data, max_bins, self._categories(), n_jobs, how)
             self._fit_coded(data, coded, plan, **more)
 
     def _categories(self: Any) -> Any:

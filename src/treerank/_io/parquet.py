@@ -21,10 +21,9 @@ from treerank import _core
 from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, Coded, encode_levels, fit_binning
 from treerank._binning.category_statistics import (
+    CategoryPlan,
     features_by_statistic,
-    n_code_rows,
     n_codings_in,
-    n_folds_for,
     order_by_statistic,
 )
 from treerank._growth.progress import Report, progress_bar
@@ -56,7 +55,7 @@ from treerank._io.cache import find_kept, folder_for, keep, new_codes
 from treerank._io.parquet_files import ParquetFiles, feature_names, import_pyarrow, open_parquet
 
 # Format number of cached codes. Increase it when their files change.
-KEPT_VERSION = 4
+KEPT_VERSION = 5
 
 
 def open_features(
@@ -113,11 +112,12 @@ class Reading:
 
     def _with_codings(self, data: TrainingData, coded: Coded) -> Coded | None:
         """Return cached codes with the codings that the estimator needs; None: some are absent."""
-        wanted, ordered = self.estimator._n_codings(data.class_rows), coded.binning.by_statistic
-        there = n_codings_in(coded.codes, len(self.names), ordered)
-        if ordered and (there < wanted or n_folds_for(there) != n_folds_for(wanted)):
+        binning, wanted = coded.binning, self.estimator._category_plan(data.class_rows)
+        there = CategoryPlan(n_codings_in(coded.codes, binning), bool(binning.with_sets))
+        is_alike = there.has_sets == wanted.has_sets and there.n_folds == wanted.n_folds
+        if binning.ordered and (there.n_codings < wanted.n_codings or not is_alike):
             return None
-        n_rows = n_code_rows(len(self.names), ordered, wanted)
+        n_rows = wanted.n_code_rows(len(self.names), len(binning.ordered))
         return replace(coded, made=coded.codes[:n_rows])
 
     @property
@@ -172,8 +172,8 @@ class Reading:
         binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
         levels = binning.is_categorical.astype(bool).tolist()
         ordered = features_by_statistic(self.estimator.categories, binning)
-        n_codings, n_features = self.estimator._n_codings(data.class_rows), len(self.names)
-        shape = n_code_rows(n_features, ordered, n_codings), data.table.n_rows
+        plan, n_features = self.estimator._category_plan(data.class_rows), len(self.names)
+        shape = plan.n_code_rows(n_features, len(ordered)), data.table.n_rows
         codes = new_codes(folder, shape, binning.code_type)
         numbers = [np.empty(data.table.n_rows, dtype=np.int32) for _ in ordered]
         every = [flat_levels(binning.levels[j] or []) for j in ordered]
@@ -183,7 +183,7 @@ class Reading:
             for j, number, known in zip(ordered, numbers, every, strict=True):
                 number[rows] = encode_levels(table.columns[j], known)
         coded = Coded(codes, binning, sample)
-        return order_by_statistic(coded, ordered, numbers, data, max_bins, n_jobs)
+        return order_by_statistic(coded, ordered, numbers, data, max_bins, n_jobs, plan)
 
     def _labels_and_weights(self, n_jobs: int) -> tuple[TrainingData, NDArray[np.bool_] | None]:
         """Read the target and the weights; also return which rows have weight, None for all."""

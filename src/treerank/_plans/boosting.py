@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning
+from treerank._binning.category_statistics import CategoryPlan
 from treerank._device.choice import device_of
 from treerank._growth.boosting import BoostingPlan, ChoicePlan, TreeShape
 from treerank._growth.boosting_choice import N_FOLDS
@@ -109,8 +110,10 @@ def plan_boosting(
         min_samples_leaf=least if least >= 1 else least * data.weight,
         l2=_l2(model, data, n_bags),
         subsample=_subsample(model, data, n_bags),
-        n_chosen=check_max_features("max_features", model.max_features, data.table.n_features),
-        monotonic=check_monotonic(model.monotonic_cst, data.table.names, binning),
+        n_chosen=check_max_features("max_features", model.max_features, binning.n_columns),
+        monotonic=binning.columns.signs(
+            check_monotonic(model.monotonic_cst, data.table.names, binning)
+        ),
         by_stratum=model.leaf_values == "stratum",
         patience=patience if stops else 0,
         choice=choice,
@@ -150,10 +153,11 @@ def _subsample(model: Any, data: BoostingSize, n_bags: int) -> float:
     return share
 
 
-def plan_codings(model: Any, class_rows: NDArray[np.int64], is_validated: bool) -> int:
-    """Return the number of codings of categories by statistics: with few rows, one for each bag."""
+def plan_categories(model: Any, class_rows: NDArray[np.int64], is_validated: bool) -> CategoryPlan:
+    """Return how categories by statistics are encoded: with few rows, differently for each bag."""
     n_bags = _bags(model, class_rows, bool(model.early_stopping) or is_validated)
-    return n_bags if class_rows.sum() < VAST_ROWS else 1
+    n_codings = n_bags if class_rows.sum() < VAST_ROWS else 1
+    return CategoryPlan(n_codings, has_sets=model.categories == "auto")
 
 
 def _bags(model: Any, class_rows: NDArray[np.int64], stops: bool) -> int:

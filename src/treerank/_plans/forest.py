@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from treerank._binning.binning import Binning
+from treerank._binning.category_statistics import CategoryPlan
 from treerank._growth.forest import ForestPlan
 from treerank._growth.forest_codings import TREES_PER_CODING
 from treerank._growth.splitter_choice import as_splitter
@@ -66,9 +67,10 @@ def plan_forest(
 ) -> list[ForestPlan]:
     """Check the parameters of a forest, and resolve those that depend on the size of the data.
 
-    The first plan is the default; any others are alternatives to compare with it.
+    The first plan is the default; any others are alternatives to compare with it. `monotonic` has
+    the constraints of the columns that trees are grown on.
     """
-    n_rows = data.table.n_rows
+    n_rows, n_columns = data.table.n_rows, len(monotonic)
     check_choice("aggregation", forest.aggregation, AGGREGATIONS)
     check_choice("bootstrap", forest.bootstrap, [True, False])
     check_choice("oob_score", forest.oob_score, [True, False])
@@ -88,10 +90,11 @@ def plan_forest(
     plans = []
     for recipe in [usual, *_rivals(forest, data, n_trees, sampling, value)]:
         if splitter is None:
-            kinds = _kinds(forest, data, value, sampling.seed, recipe.splitter)
+            kinds = _kinds(forest, n_rows, n_columns, value, sampling.seed, recipe.splitter)
             share = forest.random_cut_share if recipe is usual else recipe.random_cut_share
         else:
-            kinds, share = [_tree_options(forest, data, sampling.seed, None, *SPLITTER_LIMITS)], 0.0
+            limits = _tree_options(forest, n_rows, n_columns, sampling.seed, None, *SPLITTER_LIMITS)
+            kinds, share = [limits], 0.0
         plans.append(
             ForestPlan(
                 name=recipe.name if forest.splitter is None else "the given splitter",
@@ -110,22 +113,24 @@ def plan_forest(
     return plans
 
 
-def plan_codings(forest: Any, class_rows: NDArray[np.int64]) -> int:
-    """Return the number of codings of categories by statistics, which the trees share out.
+def plan_categories(forest: Any, class_rows: NDArray[np.int64]) -> CategoryPlan:
+    """Return how categories by statistics are encoded; the trees share out the codings.
 
-    There are at least two of them, so that the statistics do not depend on the number of trees.
+    With few rows, there are at least two of them, so that the statistics do not depend on the
+    number of trees.
     """
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
     assert n_trees is not None
+    has_sets = forest.categories == "auto"
     if forest.aggregation != "posterior" or class_rows.sum() >= CODED_ROWS:
-        return 1
-    return min(N_CODINGS, max(2, -(-n_trees // TREES_PER_CODING)))
+        return CategoryPlan(1, has_sets)
+    return CategoryPlan(min(N_CODINGS, max(2, -(-n_trees // TREES_PER_CODING))), has_sets)
 
 
 def weighs_features(plan: ForestPlan, binning: Binning) -> bool:
     """Whether out-of-bag rows determine weights of the features."""
     has_few = plan.n_rows < WEIGHED_ROWS
-    return plan.may_weigh_features and (has_few or bool(binning.by_statistic))
+    return plan.may_weigh_features and (has_few or bool(binning.ordered))
 
 
 def _may_weigh_features(
@@ -243,23 +248,23 @@ def default_recipe(n_rows: int, value: str, n_classes: int) -> Recipe:
 
 
 def _kinds(
-    forest: Any, data: TrainingSize, value: str, seed: int, usual: LeafRank
+    forest: Any, n_rows: int, n_columns: int, value: str, seed: int, usual: LeafRank
 ) -> list[TreeRankOptions]:
     """Return the options of the exact trees and of those with random cuts."""
-    n_rows, n_features = data.table.n_rows, data.table.n_features
     splitter, leaf = forest.splitter, forest.min_samples_leaf
     if splitter is None:
         splitter = clone(usual)
         if leaf is not None:
             splitter.set_params(min_samples_leaf=leaf)
-    exact = check_splitter(splitter, forest, "RankingForest")._options(n_rows, n_features)
+    exact = check_splitter(splitter, forest, "RankingForest")._options(n_rows, n_columns)
     if exact.pruning:
         raise ValueError(
             "Got splitter=LeafRank(pruning='cv') in a RankingForest; expected pruning=None: a row "
             "drawn twice would be on both sides of a fold, and forests live on deep trees."
         )
     is_whole = exact.max_depth < 0 and exact.max_leaf_nodes < 0 and value == "path"
-    options = _tree_options(forest, data, seed, exact, 1 if is_whole else None, 1)
+    depth = 1 if is_whole else None
+    options = _tree_options(forest, n_rows, n_columns, seed, exact, depth, 1)
     return [options, replace(options, leafrank=replace(exact, random_cuts=True))]
 
 
@@ -286,14 +291,14 @@ def _other_splitter(forest: Any, monotonic: NDArray[np.int8]) -> Any:
 
 def _tree_options(
     forest: Any,
-    data: TrainingSize,
+    n_rows: int,
+    n_columns: int,
     seed: int,
     leafrank: LeafRankOptions | None,
     usual_depth: int | None,
     usual_leaf: int,
 ) -> TreeRankOptions:
     """Return the limits of a tree; without `leafrank`, its cells are split in Python."""
-    n_rows, n_features = data.table.n_rows, data.table.n_features
     depth, leaf = forest.max_depth, forest.min_samples_leaf
     if isinstance(depth, str):
         check_word("max_depth", depth, "auto", "an integer >= 1 or None")
@@ -307,7 +312,7 @@ def _tree_options(
         ),
         min_weight_split=2.0,
         min_auc_gain=0.0,
-        max_features=check_max_features("max_features", forest.max_features, n_features),
+        max_features=check_max_features("max_features", forest.max_features, n_columns),
         seed=seed,
         **tournament_of(forest),
     )

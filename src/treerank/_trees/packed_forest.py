@@ -274,7 +274,7 @@ def take_rows(codes: NDArray[Any], rows: Any) -> NDArray[Any]:
 
 def forest_from_core(
     arrays: tuple[Any, ...],
-    n_features: int,
+    n_columns: int,
     cut_weights: NDArray[np.float64],
     shrinkages: tuple[float, ...],
 ) -> ForestArrays:
@@ -283,7 +283,7 @@ def forest_from_core(
     steps = step.reshape(-1, len(slots))
     n_layers = len(cut_weights) if len(steps) > 1 else 1
     trees = ForestArrays(
-        starts, slots, steps[0], weight, set_of, sets, importance.reshape(-1, n_features),
+        starts, slots, steps[0], weight, set_of, sets, importance.reshape(-1, n_columns),
         cut_weights=cut_weights, left_share=left_share,
     )  # fmt: skip
     trees = replace(trees, **_layered(steps[:n_layers], cut_weights))

@@ -56,7 +56,7 @@ class DaskBoostingRows:
     shards: list[Any]  # futures of Shard
     scale: float  # units per weight of 1
     design_effect: float
-    n_features: int
+    n_columns: int
     n_classes: int
     checkpoint: BoostingCheckpoint
 
@@ -295,15 +295,15 @@ class DaskRounds:
 
     def _grow(self, number: int) -> ForestArrays | None:
         """Grow a tree from sums over the shards; None if all gradients or hessians are 0."""
-        rows, plan, binning = self.rows, self.plan, self.binning
+        rows, plan, columns = self.rows, self.plan, self.binning.columns
         derived, extent = self._derive(number)
         if extent.first == 0 or extent.second == 0:
             return None
         weight = int(rows.class_units.sum())
         units = [_core.gradient_unit(part, gradient_bits(weight)) for part in extent[:2]]
-        chosen = drawn_features(rows.n_features, plan, number)
+        chosen = drawn_features(rows.n_columns, plan, number)
         growth = _core.SummedBoosting(
-            binning.n_codes, binning.grown_as_sets, plan.monotonic, chosen,
+            columns.n_codes, columns.as_sets, plan.monotonic, chosen,
             tree_options(plan, rows.scale, rows.design_effect, weight),
             units[0] / rows.scale, units[1] / rows.scale, max(extent.units, 1), HISTOGRAM_BYTES,
         )  # fmt: skip
@@ -321,7 +321,7 @@ class DaskRounds:
         asked = cluster.give(
             GrowthRequest(
                 None if steps is None else (steps, sets, n_slots), wanted, shift,
-                self.binning.n_codes, chosen,
+                self.binning.columns.n_codes, chosen,
             ),
             len(shards),
         )  # fmt: skip
@@ -344,8 +344,8 @@ def boosting_rows(
     if coarser > 1:
         shards = [cluster.submit(tasks.with_units, shard, coarser) for shard in shards]
     return DaskBoostingRows(
-        cluster, shards, coded.scale / coarser, coded.design_effect, len(coded.names), n_classes,
-        checkpoint,
+        cluster, shards, coded.scale / coarser, coded.design_effect, coded.binning.n_columns,
+        n_classes, checkpoint,
     )  # fmt: skip
 
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from treerank._binning.binning import Binning, Codes, encode_levels
 from treerank._binning.category_statistics import (
     FOLD_SEED,
+    CategoryPlan,
     binning_by_statistic,
     content_keys,
     level_bytes,
     level_counts,
-    n_folds_for,
     order_levels,
 )
 from treerank._growth.shards import Shard
@@ -46,27 +46,28 @@ def order_on_cluster(
     max_bins: int,
     n_classes: int,
     scale: float,
-    n_codings: int,
+    plan: CategoryPlan,
 ) -> tuple[list[Any], Binning]:
     """Order the levels of the given features by label; return the new shards and binning."""
     keyed = [cluster.submit(_keyed, shard, len(features)) for shard in shards]
     known = [flat_levels(binning.levels[j] or []) for j in features]
-    sizes, n_folds = [len(levels) for levels in known], n_folds_for(n_codings)
-    for coding in range(n_codings):
+    sizes, n_folds = [len(levels) for levels in known], plan.n_folds
+    for coding in range(plan.n_codings):
         placed, _ = place_in_order(cluster, keyed, FOLD_SEED + coding, n_classes)
         shards = [cluster.submit(_placed, *pair) for pair in zip(shards, placed, strict=True)]
         counts = DaskShards(cluster, shards).added(_count_levels, sizes, n_classes, n_folds)
         orders = [
-            order_levels(levels, count, scale, max_bins)
+            order_levels(levels, count, scale, max_bins, plan.has_sets)
             for levels, count in zip(known, counts, strict=True)
         ]
         code_of = cluster.give([order.code_of for order in orders], len(shards))
+        singles = [order.single_of for order in orders] if plan.has_sets and coding == 0 else []
         shards = [
-            cluster.submit(_code_levels, shard, features, code_of, coding, n_folds)
+            cluster.submit(_code_levels, shard, features, code_of, singles, coding, n_folds)
             for shard in shards
         ]
     coded = [cluster.submit(_without_level_numbers, shard, len(features)) for shard in shards]
-    return coded, binning_by_statistic(binning, features, orders)
+    return coded, binning_by_statistic(binning, features, orders, plan.has_sets)
 
 
 def _keyed(shard: Shard, n_features: int) -> Shard:
@@ -106,10 +107,14 @@ def _code_levels(
     shard: Shard,
     features: list[int],
     code_of: list[NDArray[np.uint16]],
+    singles: list[NDArray[np.uint8]],
     coding: int,
     n_folds: int,
 ) -> Shard:
-    """Return a shard with codes by the order of levels, which follow those of earlier codings."""
+    """Return a shard with codes by the order of levels, which follow those of earlier codings.
+
+    If `singles` are given, the codes of second columns follow those of the features.
+    """
     fold, n_codes = _folds_of(shard, n_folds), len(shard.codes) - 4 * len(features)
     numbers = _level_numbers(shard, len(features))
     ordered = np.array(
@@ -119,8 +124,13 @@ def _code_levels(
     if coding == 0:
         codes = shard.codes.copy()
         codes[features] = ordered
+        ordered = np.array(
+            [of_level[number] for number, of_level in zip(numbers, singles, strict=False)],
+            dtype=shard.codes.dtype,
+        ).reshape(len(singles), shard.n_rows)
     else:
-        codes = np.vstack([shard.codes[:n_codes], ordered, shard.codes[n_codes:]])
+        codes = shard.codes
+    codes = np.vstack([codes[:n_codes], ordered, codes[n_codes:]])
     return replace(shard, codes=codes, place=None)
 
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from treerank import _core
 from treerank._base import check_max_bins
 from treerank._binning.binning import Binning, fit_binning
-from treerank._binning.category_statistics import features_by_statistic
+from treerank._binning.category_statistics import CategoryPlan, features_by_statistic
 from treerank._growth.shards import Shard
 from treerank._input import column_stats
 from treerank._input.blocks import TableStats, block_table, join, table_seen
@@ -107,15 +107,15 @@ def code_blocks(cluster: Cluster, estimator: Any, given: Blocks, **more: Any) ->
     coding = cluster.give((binning, ordered, names, classes, sums), len(blocks))
     shards = _start(cluster, _code, numbered, coding)
     weights = quantise(None if sums is None else np.ones(1), sums)
-    n_codings = 1
+    plan = CategoryPlan()
     if ordered:
-        n_codings = estimator._n_codings(class_rows, **more)
+        plan = estimator._category_plan(class_rows, **more)
         shards, binning = order_on_cluster(
-            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale, n_codings
+            cluster, shards, binning, ordered, max_bins, len(classes), weights.scale, plan
         )
     return CodedShards(
         shards, first_rows, names, classes, class_rows, binning, sample, n_rows, weights.scale,
-        weights.design_effect, n_codings,
+        weights.design_effect, plan.n_codings,
     )  # fmt: skip
 
 

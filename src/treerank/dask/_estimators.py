@@ -126,7 +126,9 @@ class DaskRankingForest(OnCluster, RankingForest):
     def _fit_blocks(self, cluster: Cluster, blocks: Blocks) -> None:
         coded = code_blocks(cluster, self, blocks)
         self._binning, self._encoding = coded.binning, None
-        monotonic = check_monotonic(self.monotonic_cst, coded.names, coded.binning)
+        monotonic = coded.binning.columns.signs(
+            check_monotonic(self.monotonic_cst, coded.names, coded.binning)
+        )
         plans = plan_forest(self, TrainingSize(coded.table, coded.classes), monotonic)
         checkpoint = open_checkpoint(self, cluster, coded)
         self._fit_rows(DaskForestRows(cluster, coded, monotonic, checkpoint), plans, None)

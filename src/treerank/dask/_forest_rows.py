@@ -18,7 +18,6 @@ from treerank._growth.forest_rows import Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
 from treerank._growth.shards import AllRows, Drawn, Shard
-from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, Sampling
 from treerank.dask._checkpoint import GrowthCheckpoint
 from treerank.dask._cluster import Cluster, DaskShards
@@ -35,7 +34,7 @@ class DaskForestRows:
 
     cluster: Cluster
     coded: CodedShards
-    monotonic: NDArray[np.int8]
+    monotonic: NDArray[np.int8]  # of each column
     checkpoint: GrowthCheckpoint
 
     @property
@@ -66,7 +65,7 @@ class DaskForestRows:
     def grow(self, plan: ForestPlan, before: Trees | None) -> ForestArrays:
         """Grow the missing trees of the plan, one batch after another."""
         assert before is None or isinstance(before, ForestArrays)
-        n_trees, n_features = len(plan.kind_of), len(self.coded.names)
+        n_trees, n_columns = len(plan.kind_of), self.coded.binning.n_columns
         n_classes = len(self.coded.classes)
         done = 0 if before is None else before.n_trees
         options = core_options(plan, done, self.scale, self.coded.design_effect)
@@ -80,9 +79,8 @@ class DaskForestRows:
             for coding, first, last in self._batches(done, n_trees):
                 shards, some = self._with_coding(coding), specs[first - done : last - done]
                 grown = self.checkpoint.grow(partial(grow_level_trees, shards, some, setting))
-                arrays = _core.pack_forest(grown, n_classes, options, n_features)
-                packed = wrap_forest(arrays, plan, n_features, self.sizes)
-                packed = forest_with_sets(packed, self.coded.binning)
+                arrays = _core.pack_forest(grown, n_classes, options, n_columns)
+                packed = wrap_forest(arrays, plan, n_columns, self.sizes)
                 forest = packed if forest is None else forest.joined(packed)
                 if progress is not None:
                     progress(last / n_trees)
@@ -115,8 +113,8 @@ class DaskForestRows:
         self, trees: ForestArrays, sampling: Sampling, rows: NDArray[np.int64], shrinkage: float
     ) -> Unseen:
         """Out-of-bag means for one shrinkage, split by feature (rows x features)."""
-        score, n_features = ForestArrays.out_of_bag_by_feature, len(self.coded.names)
-        return self._score(score, n_features, trees, sampling, rows, shrinkage)
+        score, n_columns = ForestArrays.out_of_bag_by_feature, self.coded.binning.n_columns
+        return self._score(score, n_columns, trees, sampling, rows, shrinkage)
 
     def _score(
         self,

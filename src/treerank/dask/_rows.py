@@ -39,15 +39,15 @@ def setting_of(
     coded: CodedShards, monotonic: NDArray[np.int8], n_workers: int, missing: str
 ) -> Setting:
     """Return the setting that all trees on these rows share."""
-    binning = coded.binning
-    row_bytes = len(coded.names) * binning.code_type.itemsize
+    binning, columns = coded.binning, coded.binning.columns
+    row_bytes = binning.n_columns * binning.code_type.itemsize
     gathered = min(GATHERED_BYTES / row_bytes, GATHERED_SHARE * coded.n_rows / n_workers)
     values = None
     if missing == "cell_mean":
         nothing = np.empty((len(coded.names), 0), dtype=binning.code_type)
         values = code_values(Coded(nothing, binning, coded.sample))
     return Setting(
-        binning.n_codes, binning.grown_as_sets, monotonic, len(coded.classes), coded.n_rows,
+        columns.n_codes, columns.as_sets, monotonic, len(coded.classes), coded.n_rows,
         values, gathered, MOVED_BYTES * n_workers / row_bytes,
     )  # fmt: skip
 

@@ -105,8 +105,8 @@ bench: $(VENV)/.bench-installed
 bench-check: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks check
 
-# An hour or two of one core; what is measured is kept, so that a run can be broken off and taken up
-# again.
+# An hour or two of processor time, on all cores; what is measured is kept, so that a run can be
+# broken off and taken up again.
 papers: $(VENV)/.bench-installed
 	$(BIN)/python -m benchmarks papers $(if $(QUICK),--quick)
 

@@ -1,7 +1,6 @@
 """One page with the papers' tables, ours beside theirs."""
 
 import sys
-import warnings
 from typing import Any
 
 from benchmarks.common import Figure, describe, figure_table, machine, publish
@@ -103,9 +102,7 @@ def measure_all(quick: bool) -> dict[str, Results]:
         "figure_14": studies.figure_14(quick), "table_2": gaussian, "table_3": uniform,
         "table_5": ordered.real(quick),
     }  # fmt: skip
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {name: study.run(show_progress) for name, study in parts.items()}
+    return studies.run_all(parts, show_progress)
 
 
 def format_left_out(found: dict[str, Results], quick: bool) -> str:

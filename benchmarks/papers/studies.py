@@ -2,12 +2,14 @@
 
 import hashlib
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
@@ -31,6 +33,8 @@ TURNED = {"german": 0, "vote_complete": 0}
 # are chosen anew each time, and of forests with SVM splits, which take ten seconds a fit.
 GAUSSIAN_REPEATS, RIVAL_REPEATS, FEW_REPEATS = (30, 20), (10, 6), (4, 4)
 SLOW = ("Bagg_SVM", "RF1_SVM", "RF2_SVM")
+# Minutes for a set; they are started first, so that no core waits for one of them at the end.
+LONG = (*SLOW, "TRK_SVM", "RankSVM", "KLR", "PNormPush", "BoostedTreeRank()", "SVMg", "RBpw")
 
 Measures = dict[str, list[float]]  # measure -> one value a fold or sample
 Results = dict[str, dict[str, Measures]]  # set -> model -> measures
@@ -137,25 +141,26 @@ class Study:
     fewer: dict[str, tuple[int, ...]] = field(default_factory=dict)  # the same, of slow models
     skipped: set[tuple[str, str]] = field(default_factory=set)  # sets and models, too slow
 
-    def run(self, show: Show) -> Results:
-        """Measure; what an earlier run has measured is not measured again."""
+    def tasks(self) -> list["Task"]:
+        """List what is to be measured, each model on each set."""
+        return [
+            self._task(name, model)
+            for name in self.sets
+            for model in self.models
+            if (name, model) not in self.skipped
+        ]
+
+    def _task(self, name: str, model: str) -> "Task":
+        repeats = self.fewer.get(model, self.repeats)
+        compute = partial(self.sets[name], self.models[model], *repeats)
+        return Task(self.name, name, model, self._key(name, model, repeats), compute)
+
+    def gather(self, measured: dict[str, Measures]) -> Results:
+        """Sort measures by set and model; sets without any are left out."""
         results: Results = {}
-        for number, (name, evaluate) in enumerate(self.sets.items()):
-            results[name] = {}
-            for place, (model, make) in enumerate(self.models.items()):
-                done = (number + place / len(self.models)) / len(self.sets)
-                bar = "#" * round(20 * done)
-                show(f"{self.name} [{bar:20}] {done:4.0%}  {name}: {model}")
-                if (name, model) in self.skipped:
-                    continue
-                repeats = self.fewer.get(model, self.repeats)
-                compute = partial(evaluate, make, *repeats)
-                try:
-                    results[name][model] = remember(self._key(name, model, repeats), compute)
-                except BenchmarkUnavailableError as error:
-                    show(f"{name}: left out. {error}\n")
-                    del results[name]
-                    break
+        for task in self.tasks():
+            if task.key in measured:
+                results.setdefault(task.set, {})[task.model] = measured[task.key]
         return results
 
     def _key(self, name: str, model: str, repeats: tuple[int, ...]) -> str:
@@ -164,6 +169,47 @@ class Study:
         said = re.sub(r" at 0x[0-9a-f]+", "", said)  # of objects that do not say what they are
         digest = hashlib.sha256(f"{said} {repeats} {fingerprint()}".encode()).hexdigest()[:16]
         return re.sub(r"[^\w-]+", "_", f"papers-{self.name}-{name}-{model}-{digest}")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One model on one set."""
+
+    study: str
+    set: str
+    model: str
+    key: str
+    compute: Callable[[], Measures]
+
+    def run(self) -> tuple["Task", Measures | BenchmarkUnavailableError]:
+        """Measure; what an earlier run has measured is not measured again."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return self, remember(self.key, self.compute)
+            except BenchmarkUnavailableError as error:
+                return self, error
+
+
+def run_all(studies: dict[str, Study], show: Show) -> dict[str, Results]:
+    """Measure all tasks of all studies, one on each core; leave out sets that are not available."""
+    tasks = [task for study in studies.values() for task in study.tasks()]
+    run = Parallel(n_jobs=-1, return_as="generator_unordered")
+    measured: dict[str, Measures] = {}
+    unavailable = set()
+    tasks.sort(key=lambda task: task.model not in LONG)
+    results = run(delayed(task.run)() for task in tasks)
+    for number, (task, result) in enumerate(results, start=1):
+        if isinstance(result, BenchmarkUnavailableError):
+            if task.set not in unavailable:
+                show(f"{task.set}: left out. {result}\n")
+            unavailable.add(task.set)
+        else:
+            measured[task.key] = result
+        done = number / len(tasks)
+        bar = "#" * round(20 * done)
+        show(f"[{bar:20}] {done:4.0%}  {task.study}, {task.set}: {task.model}")
+    return {name: study.gather(measured) for name, study in studies.items()}
 
 
 def gaussians(quick: bool) -> Study:

@@ -98,7 +98,8 @@ class TreeRank(CodedFit, TreeRanker):
         With ``pruning="cv"``, a tree is kept only if its held-out AUC is more than this many
         standard errors of a random ranking above chance; otherwise it is pruned to its root. With
         0, it only has to be better than chance, as in the papers, which suits small samples whose
-        features are known to matter.
+        features are known to matter. With soft labels, being better than chance is also enough if
+        the forests that predict them rank rows they were not grown on above this limit.
     penalty_constant : float or "auto", default="auto"
         With ``pruning="penalty"``, the factor of the theorem's penalty: 1 gives the guarantee of
         the theorem, and prunes nearly everything. "auto" is about the smallest value that prunes
@@ -298,7 +299,7 @@ class TreeRank(CodedFit, TreeRanker):
         if few is not None and folds is not None and folds.n_folds >= LEAST_FOLDS:
             pruned = self._grow_softened(few, folds, options, shrinkages)
         else:
-            pruned = self._grow_best(rows, folds, options, shrinkages)
+            pruned = self._grow_best(rows, folds, options, shrinkages, self.noise_limit)
         self.unpruned_tree_, self.tree_ = pruned.whole, pruned.tree
         self.pruning_path_, self.shrinkage_ = pruned.path, pruned.shrinkage
         self.splitter_choice_ = pruned.depth_choice
@@ -314,24 +315,32 @@ class TreeRank(CodedFit, TreeRanker):
         """Grow to soft labels, or to the labels themselves if that is clearly better."""
         with stage("soften the labels"):
             soft_rows = soften(rows, folds, options)
-        soft = self._grow_best(soft_rows, folds, options, shrinkages)
+        # Where the trees that soften the labels show that there is something to learn, the tree
+        # only has to be better than chance.
+        limit = 0.0 if soft_rows.evidence > self.noise_limit else self.noise_limit
+        soft = self._grow_best(soft_rows, folds, options, shrinkages, limit)
         if self.soft_labels is True:
             return soft
-        own = self._grow(rows, folds, soft.options, shrinkages, self.noise_limit)
+        own = self._grow(rows, folds, soft.options, shrinkages, limit)
         if not prefers_own_labels(soft.chosen, own.chosen):
             return soft
         return own._replace(depth_choice=soft.depth_choice)
 
     def _grow_best(
-        self, rows: TrainingRows, folds: Any, options: TreeRankOptions, shrinkages: Floats
+        self,
+        rows: TrainingRows,
+        folds: Any,
+        options: TreeRankOptions,
+        shrinkages: Floats,
+        noise_limit: float,
     ) -> _Pruned:
         """Grow and prune a tree; with the default splitter, with the depth that ranks best."""
         if self.splitter is not None or self.pruning != "cv" or folds is None:
-            return self._grow(rows, folds, options, shrinkages, self.noise_limit)
+            return self._grow(rows, folds, options, shrinkages, noise_limit)
         some = rows.sample(RACE_ROWS, options.seed)
         race_folds = folds if some is rows else some.folds(N_FOLDS, options.seed)
         if race_folds is None:
-            return self._grow(rows, folds, options, shrinkages, self.noise_limit)
+            return self._grow(rows, folds, options, shrinkages, noise_limit)
         assert options.leafrank is not None
         pruned: list[_Pruned] = []
         found: list[Chosen] = []
@@ -339,10 +348,8 @@ class TreeRank(CodedFit, TreeRanker):
             if not may_gain_by_depth(depth, found):
                 break
             plan = replace(options, leafrank=replace(options.leafrank, max_depth=depth))
-            limit = self.noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0)
-            grown = self._grow(
-                some, race_folds, plan, shrinkages, limit if self.noise_limit else 0.0
-            )
+            limit = noise_limit + (DEEPER_LIMIT if depth > 1 else 0.0)
+            grown = self._grow(some, race_folds, plan, shrinkages, limit if noise_limit else 0.0)
             assert grown.chosen is not None
             pruned.append(grown)
             found.append(grown.chosen)
@@ -350,7 +357,7 @@ class TreeRank(CodedFit, TreeRanker):
         choice = choose_depth(found, 1.0 if self.one_standard_error else slack)
         chosen = pruned[choice.depths.index(choice.chosen)]
         if some is not rows:
-            chosen = self._grow(rows, folds, chosen.options, shrinkages, self.noise_limit)
+            chosen = self._grow(rows, folds, chosen.options, shrinkages, noise_limit)
         return chosen._replace(depth_choice=choice)
 
     def _grow(

@@ -307,3 +307,14 @@ def test_long_rules_are_cut_short(tmp_path):
     assert max(map(len, treerank.load(tmp_path / "m.json").partition_.rules())) > 400
     assert "Long rules are cut short; treerank rules prints them" in result.output
     assert "…" in result.output
+
+
+def test_a_tree_without_splits_is_explained(tmp_path):
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"a": rng.normal(size=60), "y": rng.integers(0, 2, 60)}).to_csv(
+        tmp_path / "noise.csv", index=False
+    )
+    model = tmp_path / "tree.model"
+    result = run("fit", tmp_path / "noise.csv", "--target", "y", "--save", model)
+    assert "All rows are one stratum, because no tree ranked held-out rows clearly" in result.output
+    assert "1 stratum; classes 0 < 1." in run("rules", model).output

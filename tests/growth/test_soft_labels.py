@@ -202,6 +202,42 @@ def test_soft_labels_rank_better_where_labels_are_noisy():
     assert np.mean(gains) > 0.01
 
 
+def weak_features(n, seed):
+    """Labels that depend a little on each of four columns."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4))
+    return x, (0.6 * x.sum(axis=1) + rng.logistic(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("weight", [None, 3.0])
+def test_evidence_is_the_lead_of_the_other_trees_over_chance_in_standard_errors(
+    weight, monkeypatch
+):
+    x, y = weak_features(150, 1)
+    weights = None if weight is None else np.full(150, weight)
+    rows, folds, options = rows_and_folds(x, y, monkeypatch, weights)
+    soft, labels = soften(rows, folds, options), rows.data.labels
+    others = positive_shares(soft, 0) - 0.2 * labels
+    held = [folds.fold == f for f in range(folds.n_folds)]
+    lead = np.mean([roc_auc_score(labels[of], others[of]) for of in held]) - 0.5
+    positive, negative = (np.array([(labels[of] == k).sum() for of in held]) for k in (1, 0))
+    variance = (positive + negative + 1) / (12 * positive * negative)  # of Mann and Whitney
+    assert soft.evidence == pytest.approx(lead / np.sqrt(variance.sum() / 25), rel=0.02)
+
+
+def n_split(tables):
+    """Number of tables on which a tree is kept."""
+    return sum(len(TreeRank().fit(x, y).partition_) > 1 for x, y in tables)
+
+
+def test_other_trees_can_show_that_there_is_something_to_learn(monkeypatch):
+    """A tree then only has to be better than chance."""
+    weak = [weak_features(100, seed) for seed in range(9)]
+    found = n_split(weak)
+    monkeypatch.setattr(treerank_module, "soften", lambda *a: replace(soften(*a), evidence=0.0))
+    assert found >= n_split(weak) + 2
+
+
 def noisy_labels(n, seed):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 6))

@@ -26,6 +26,8 @@ from treerank._growth.trees import SoftLabels, TreeRankOptions, grow_samples
 from treerank._input.validation import TrainingData
 from treerank._input.weights import Weights
 from treerank._select.folds import Folds
+from treerank._select.pruning import random_quality
+from treerank._select.quality import quality_of_scores
 from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
 
 # Labels are softened up to this many rows, divided by the number of classes minus 1. With more
@@ -59,10 +61,13 @@ def most_soft_rows(n_classes: int) -> int:
 class SoftRows(LocalRows):
     """Rows on which trees are grown to soft labels and evaluated with the labels themselves.
 
-    `soft` has labels for the tree of all rows and for the tree without each fold.
+    `soft` has labels for the tree of all rows and for the tree without each fold. `evidence` is the
+    number of standard errors (of a random ranking) by which the trees that soften the labels rank
+    rows they were not grown on better than chance.
     """
 
     soft: SoftLabels | None = None
+    evidence: float = 0.0
 
     def grow(self, options: TreeRankOptions, folds: Folds | None) -> Sequence[CellTree]:
         """Grow a tree on all rows, then one without each fold."""
@@ -113,8 +118,31 @@ def soften(rows: LocalRows, folds: Folds, options: TreeRankOptions) -> SoftRows:
     soft = np.roll(soft, 1, axis=0)  # the tree of all rows comes first
     return SoftRows(
         data, rows.coded, rows.monotonic, rows.splitter, rows.n_jobs, rows.verbose,
-        soft=SoftLabels(soft, scale),
+        soft=SoftLabels(soft, scale), evidence=_evidence(data, folds, shares[-1]),
     )  # fmt: skip
+
+
+def _evidence(data: TrainingData, folds: Folds, shares: NDArray[np.float64]) -> float:
+    """Return by how many standard errors other trees rank the rows better than chance.
+
+    The rows of a fold have the same other trees, which their labels do not influence, so that the
+    mean AUC (or VUS) over the folds is that of a random ranking where there is only noise.
+    """
+    units, n_classes = data.weights.as_units, len(data.classes)
+    quality, class_weights = [], []
+    for f in range(folds.n_folds):
+        of_fold = np.flatnonzero(folds.fold == f)
+        labels, weight = data.labels[of_fold], None if units is None else units[of_fold]
+        class_weights.append(
+            np.bincount(labels, weights=weight, minlength=n_classes) / data.weights.scale
+        )
+        if (class_weights[-1] == 0).any():
+            return 0.0
+        quality.append(
+            quality_of_scores(shares[of_fold].sum(axis=1), labels, weight, n_classes, None)
+        )
+    chance, noise = random_quality(class_weights)
+    return float((np.mean(quality) - chance) / noise)
 
 
 def _row_units(data: TrainingData) -> tuple[NDArray[np.float64], float]:

@@ -142,7 +142,7 @@ def choose_subtree(
     near = judged >= best_of_subtree[:, np.newaxis] - SHRINKAGE_SLACK * error
     shrinkage = np.argmin(np.where(near, brier, np.inf), axis=1)
     at = np.arange(n_subtrees), shrinkage
-    chance, noise = _chance(held_out)
+    chance, noise = random_quality([part.counts[0] for part in held_out])
     if prune and mean[at][chosen] <= chance + noise_limit * noise:
         chosen = n_subtrees - 1
     in_training = _worth_along_paths([HeldOut(tree, tree.counts)], np.array([np.nan]), n_jobs)
@@ -221,23 +221,24 @@ def tree_order(tree: CellTree) -> NDArray[np.float64]:
     return -np.arange(tree.n_cells, dtype=np.float64)
 
 
-def _chance(held_out: list[HeldOut]) -> tuple[float, float]:
+def random_quality(folds: list[NDArray[np.float64]]) -> tuple[float, float]:
     """Return the mean held-out AUC or VUS of a random ranking, and its standard error.
+
+    `folds` has the number of held-out rows of each class by fold.
 
     A row of class k (of K) at quantile u of the ranking is in order with one row of each other
     class with probability ``u^(k-1) (1-u)^(K-k) / ((k-1)! (K-k)!)``. The variance of this placement
     over u gives the variance of the VUS. For two classes, the exact variance of the Mann-Whitney
     statistic is used.
     """
-    n_classes = held_out[0].counts.shape[1]
+    n_classes = len(folds[0])
     chance = 1.0 / factorial(n_classes)
     k = np.arange(n_classes)
     rest = n_classes - 1 - k
     mean_square = beta(2 * k + 1, 2 * rest + 1) / (factorial(k) * factorial(rest)) ** 2
     variance = 0.0
-    for part in held_out:
-        rows = part.counts[0]
+    for rows in folds:
         variance += float(np.sum((mean_square - chance**2) / rows))
         if n_classes == 2:
             variance += 1.0 / (12.0 * float(np.prod(rows)))
-    return float(chance), float(np.sqrt(variance)) / len(held_out)
+    return float(chance), float(np.sqrt(variance)) / len(folds)

@@ -86,6 +86,11 @@ def print_strata(console: Console, model: FittedClassifier) -> None:
             "Long rules are cut short; treerank rules prints them in full. --max-depth 3 or "
             "--small gives fewer and shorter ones."
         )
+    if len(rules) == 1:
+        console.print(
+            "All rows are one stratum, because no tree ranked held-out rows clearly better than "
+            "chance. --model forest can find weaker relations."
+        )
 
 
 def print_out_of_bag(console: Console, model: FittedClassifier) -> str:

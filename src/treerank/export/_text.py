@@ -44,7 +44,8 @@ def to_text(model: FittedClassifier) -> str:
     last = partition.classes[-1]
     order = " < ".join(str(label) for label in partition.classes)
     lines = [] if card is None or card.grades_ is None else _grade_lines(card)
-    lines += [f"{len(partition)} strata, best first; classes {order}."]
+    count = "1 stratum" if len(partition) == 1 else f"{len(partition)} strata, best first"
+    lines += [f"{count}; classes {order}."]
     shares = partition.posterior()[:, -1]
     for k, rule in enumerate(partition.rules()):
         rows = partition.counts[k].sum()

@@ -5,9 +5,10 @@ from importlib import import_module
 
 PARTS = (
     "attributions", "bags", "boosting", "cli", "cluster", "codings", "cores", "coverage",
-    "decisions", "export", "focus", "focus_draws", "forest", "forest_choices", "geometric",
-    "judging", "many_levels", "monitoring", "noise_levels", "ordinal", "parquet", "plan_race",
-    "quality", "rivals", "scoring", "single_tree", "soft_labels", "speed", "truth", "voting",
+    "decisions", "export", "few_rows", "focus", "focus_draws", "forest", "forest_choices",
+    "geometric", "judging", "many_levels", "monitoring", "noise_levels", "ordinal", "parquet",
+    "plan_race", "quality", "rivals", "scoring", "single_tree", "soft_labels", "speed", "truth",
+    "voting",
 )  # fmt: skip
 # Only when they are named: papers take an hour or two, a check writes no page, and a GPU or an
 # environment with another version is seldom at hand.

@@ -56,9 +56,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         held-out rows; then the final model is fitted. With fewer than 5,000 rows, each of five
         folds is held out in turn; with fewer than 50,000, three of them; with more, one. With a
         `focus`, the loss is chosen as well, see `loss`. Without a focus, other losses and more
-        classes only choose the number, by the AUC (VUS), from 5,000 rows on. With fewer rows than
-        that, or with fewer than 50 rows of the rarest class, there are 200 trees. With early
-        stopping, "auto" means 1,500.
+        classes only choose the number, by the AUC (VUS), from 5,000 rows on; with fewer rows, there
+        are 200 trees. With fewer than 50 rows of the rarest class, nothing is chosen, and there are
+        100 small trees (200 for more than two classes). With early stopping, "auto" means 1,500.
     learning_rate : float or "auto", default="auto"
         Fraction of the Newton step that is added. A smaller one needs more trees. "auto": 0.1 if
         the number of trees is chosen and there are at least 5,000 rows, otherwise 0.05.
@@ -73,7 +73,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         otherwise logistic. With a `focus` and no held-out rows, pairwise.
     max_depth : int or "auto", default="auto"
         Maximum depth of the ranking trees, in splits of cells. "auto": 1 to 4 if held-out rows
-        choose both depths, otherwise 2.
+        choose both depths, 1 for the 100 small trees of few rows, otherwise 2.
     max_leaf_nodes : int or None, default=None
         Maximum number of strata of trees that are grown leaf-wise: the cell with the largest
         Newton gain is split first; on ties, the oldest. ``leafrank_depth="auto"`` then means 1, and

@@ -109,6 +109,23 @@ def test_trees_are_as_large_as_the_table_asks():
     assert (large.max_depth, large.leafrank_depth) > (2, 2)
 
 
+def test_few_rows_of_a_class_ask_for_few_small_trees():
+    X, y = whole_numbers(400)
+    for n_rare, size in ((49, (100, 1, 2)), (50, None)):
+        rows = np.r_[np.flatnonzero(y == 0)[:100], np.flatnonzero(y == 1)[:n_rare]]
+        for given, changed in (({}, None), ({"leafrank_depth": 1}, (100, 1, 1)),
+                               ({"n_estimators": 9}, (9, 2, 2))):  # fmt: skip
+            model = BoostedTreeRank(**given).fit(X[rows], y[rows])
+            found = model.n_estimators_, model.plan_.max_depth, model.plan_.leafrank_depth
+            if size is not None:
+                assert found == (changed or size)
+                assert not model.plan_.held_out_loss
+            elif not given:
+                assert model.plan_.held_out_loss
+    grades = np.arange(150) % 3
+    assert BoostedTreeRank().fit(X[:150], grades).n_estimators_ == 200
+
+
 def test_smaller_trees_are_tried_first_where_features_outnumber_rows(monkeypatch):
     monkeypatch.setattr(boosting_choice, "PATIENCE_BY_LOSS", 5)
     rng = np.random.default_rng(3)

@@ -43,7 +43,10 @@ LEAST_OF_CLASS = 50
 # Tree sizes to choose from, and the index of the default.
 SHAPES = (TreeShape(1, 1), TreeShape(1, 2), TreeShape(2, 2), TreeShape(3, 3), TreeShape(4, 4))
 USUAL_SHAPE = 2
-# If the size is not chosen: deeper trees from this many rows on, and for more than two classes.
+# If neither is chosen: fewer and smaller trees with two classes and fewer than LEAST_OF_CLASS rows
+# of one. If the size is not chosen: deeper trees from this many rows on, and for more than two
+# classes.
+FEW_TREES, FEW_SHAPE = 100, SHAPES[1]
 DEEP_ROWS, DEEP_SHAPE = 20_000, TreeShape(2, 3)
 # L2 regularization, added to the hessian of a leaf. More than two classes need larger steps than
 # two, and so do bags, whose mean is taken.
@@ -231,7 +234,8 @@ def _rounds(
     """Return the maximum number of trees, and the learning rate."""
     given, rate = model.n_estimators, model.learning_rate
     if isinstance(given, str):
-        given = MOST_TREES if choice or stops else USUAL_TREES
+        usual = FEW_TREES if _has_few(model, data) else USUAL_TREES
+        given = MOST_TREES if choice or stops else usual
     n_rounds = check_integer("n_estimators", given, 1)
     assert n_rounds is not None
     has_many = choice is not None and data.table.n_rows >= MANY_ROWS
@@ -245,6 +249,8 @@ def _shape(model: Any, data: BoostingSize) -> TreeShape:
     """Return the given or default size of the trees."""
     is_deep = data.table.n_rows >= DEEP_ROWS or len(data.classes) > 2
     usual = DEEP_SHAPE if is_deep else SHAPES[USUAL_SHAPE]
+    if _has_few(model, data):
+        usual = FEW_SHAPE
     n_leaves = check_integer("max_leaf_nodes", model.max_leaf_nodes, 2, none=True)
     if n_leaves is not None:  # ordinary trees of any depth
         usual = TreeShape(min(n_leaves - 1, MOST_DEPTH), 1, min(n_leaves, MOST_LEAF_NODES))
@@ -255,6 +261,12 @@ def _shape(model: Any, data: BoostingSize) -> TreeShape:
         for name in ("max_depth", "leafrank_depth")
     }
     return usual._replace(**depths)
+
+
+def _has_few(model: Any, data: BoostingSize) -> bool:
+    """Whether there are so few rows of a class that trees should be few and small."""
+    is_small = len(data.classes) == 2 and data.class_rows.min() < LEAST_OF_CLASS
+    return bool(is_small) and _is_auto("n_estimators", model.n_estimators)
 
 
 def _is_auto(name: str, given: Any) -> bool:

@@ -140,7 +140,7 @@ def attributions(
     True
     """
     check_choice("interactions", interactions, [True, False])
-    limit = check_integer("max_paths", max_paths, 1) or 1
+    limit = check_integer("max_paths", max_paths, 1)
     trees = tree_sum(model)
     table = rows_of(model, X, "X")
     n_jobs = check_n_jobs(model.n_jobs)

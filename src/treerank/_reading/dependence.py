@@ -101,7 +101,7 @@ def partial_dependence(
     """
     check_has_tests(model, " For other models see sklearn.inspection.partial_dependence.")
     check_choice("response", response, ["score", "probability"])
-    resolution = check_integer("grid_resolution", grid_resolution, 2) or 2
+    resolution = check_integer("grid_resolution", grid_resolution, 2)
     low, high = _check_percentiles(percentiles)
     table = validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())
     chosen = find_features(table.names, features)

@@ -40,7 +40,6 @@ def assign_folds(
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         return _folds_of_splitter(cv, data)
     wanted = check_integer("cv", cv, 2)
-    assert wanted is not None
     n_folds = min(wanted, int(data.class_rows.min()))
     if n_folds < 2:
         warn_of_tiny_class(data.classes, data.class_rows)

@@ -48,7 +48,6 @@ def assign_folds_on_cluster(
     if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
-    assert wanted is not None
     placed, sizes = place_in_order(cluster, shards, seed, len(classes))
     n_folds = min(wanted, int(sizes.min()))
     if n_folds < 2:

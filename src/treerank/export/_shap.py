@@ -67,7 +67,7 @@ def to_dict(
     >>> import shap  # doctest: +SKIP
     >>> shap.TreeExplainer(to_dict(model)).shap_values(to_matrix(model, X))  # doctest: +SKIP
     """
-    limit = check_integer("max_nodes", max_nodes, 1) or 1
+    limit = check_integer("max_nodes", max_nodes, 1)
     walks = walks_of(model)
     if isinstance(model, TreeRanker):
         trees = [_expand_tree(model, limit)]

@@ -89,7 +89,7 @@ class WaterfallDisplay:
         """
         if not is_whole(row) or not 0 <= row < len(found):
             raise invalid_parameter("row", row, f"a number from 0 to {len(found) - 1}")
-        most = check_integer("max_bars", max_bars, 1) or 1
+        most = check_integer("max_bars", max_bars, 1)
         values = found.values[row]
         order = np.argsort(-np.abs(values), kind="stable")
         order, rest = (order, order[:0]) if len(order) <= most else np.split(order, [most - 1])
@@ -152,7 +152,7 @@ class BeeswarmDisplay:
     figure_: Figure
 
     def __init__(self, found: Attributions, *, max_features: int = 15) -> None:
-        most = check_integer("max_features", max_features, 1) or 1
+        most = check_integer("max_features", max_features, 1)
         self.found = found
         size = np.abs(found.values).mean(axis=0)
         self.order = np.argsort(-size, kind="stable")[:most]

@@ -140,7 +140,7 @@ class LevelSetDisplay:
         """
         require_pyplot()
         check_is_fitted(model)
-        resolution = check_integer("grid_resolution", grid_resolution, 2) or 2
+        resolution = check_integer("grid_resolution", grid_resolution, 2)
         table = open_table(X, getattr(model, "feature_names_in_", None))
         if not isinstance(features, tuple | list) or len(features) != 2:
             raise invalid_parameter("features", features, "two columns, by name or position")

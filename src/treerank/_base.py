@@ -111,7 +111,7 @@ class TreeEnsemble(RankingModel):
     def _codes(self, X: TableLike | Table) -> tuple[NDArray[Any], int]:
         """Return the rows in the form that the trees take, and the number of threads."""
         check_is_fitted(self, "_trees")
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self, X, self._binning.is_categorical)
         n_jobs = threads_to_score(self.n_jobs, table.n_rows)
         return self._encode(table, n_jobs), n_jobs
 
@@ -121,8 +121,7 @@ class TreeEnsemble(RankingModel):
     def _codes_to_score(self, X: TableLike) -> tuple[Any, int]:
         """Return the rows encoded for scoring; those on a device are encoded and stay there."""
         check_is_fitted(self, "_trees")
-        is_categorical = self._binning.is_categorical.astype(bool).tolist()
-        table = validate_rows(self, X, is_categorical)
+        table = validate_rows(self, X, self._binning.is_categorical)
         if isinstance(table, DeviceRowsTable) and self._scores_there:
             return self._binning.encode_there(table), check_n_jobs(self.n_jobs)
         return self._codes(table)
@@ -230,7 +229,7 @@ class TreeRanker(RankingModel):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self, X, self._binning.is_categorical)
         n_jobs = threads_to_score(self.n_jobs, table.n_rows)
         cells = self.tree_.apply(self.tree_.encode(table, self._binning, n_jobs), n_jobs)
         return np.asarray(self._stratum[cells])

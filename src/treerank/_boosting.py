@@ -320,7 +320,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         """Return the validation rows given by the user, if any."""
         if X is None or y is None:
             return None
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self, X, self._binning.is_categorical)
         codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
         codes = self._binning.column_codes(codes)
         return validation_rows(codes, y, sample_weight, self.label_order_)

@@ -221,7 +221,7 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
 def rows_of(model: Any, X: TableLike | Table, name: str) -> Table:
     """Validate rows; an error names the argument that they were passed as."""
     try:
-        return validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())
+        return validate_rows(model, X, model._binning.is_categorical)
     except ValueError as error:
         if name == "X":
             raise

@@ -103,7 +103,7 @@ def partial_dependence(
     check_choice("response", response, ["score", "probability"])
     resolution = check_integer("grid_resolution", grid_resolution, 2)
     low, high = _check_percentiles(percentiles)
-    table = validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())
+    table = validate_rows(model, X, model._binning.is_categorical)
     chosen = find_features(table.names, features)
     binning, n_jobs = model._binning, check_n_jobs(model.n_jobs)
     weights = _check_weights(sample_weight, table.n_rows)

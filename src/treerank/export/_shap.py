@@ -109,13 +109,12 @@ def to_matrix(model: Any, X: TableLike) -> Floats:
     """
     check_exportable(model)
     binning = model._binning
-    is_categorical = binning.is_categorical.astype(bool)
-    table = validate_rows(model, X, is_categorical.tolist())
+    table = validate_rows(model, X, binning.is_categorical)
     if table.matrix is not None:
         return table.matrix.astype(np.float64)
     codes = binning.transform(table)
     columns = [
-        codes[j].astype(np.float64) if is_categorical[j] else _numbers(table, j)
+        codes[j].astype(np.float64) if binning.is_categorical[j] else _numbers(table, j)
         for j in range(table.n_features)
     ]
     return np.column_stack(columns)

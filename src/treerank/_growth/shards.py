@@ -200,8 +200,7 @@ def content(shard: Shard) -> list[NDArray[np.uint64]]:
     """Return sums, modulo 2^64, that serve as a fingerprint of encoded and labelled rows."""
     hashes = _core.row_hashes(shard.codes, shard.labels, 0)
     numbers = np.arange(shard.first_row, shard.first_row + shard.n_rows, dtype=np.uint64)
-    units = shard.weights.as_units
-    weights = np.ones(shard.n_rows, np.uint64) if units is None else units.astype(np.uint64)
+    weights = shard.weights.of_rows(shard.n_rows).astype(np.uint64)
     odd = np.uint64(2) * numbers + np.uint64(1)
     with np.errstate(over="ignore"):
         return [np.array([np.sum(hashes * odd), np.sum((hashes ^ odd) * weights)], np.uint64)]

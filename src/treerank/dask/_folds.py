@@ -98,9 +98,7 @@ def _buckets(shard: Shard, seed: int, bits: int) -> tuple[NDArray[np.uint64], li
 def bucket_keys(shard: Shard, seed: int, bits: int) -> list[Keys]:
     """Return the sort keys of a shard's rows, by bucket."""
     hashes, buckets = _buckets(shard, seed, bits)
-    units = shard.weights.as_units
-    if units is None:
-        units = np.ones(shard.n_rows, dtype=np.int64)
+    units = shard.weights.of_rows(shard.n_rows)
     return [Keys(shard.labels[rows], hashes[rows], units[rows]) for rows in buckets]
 
 

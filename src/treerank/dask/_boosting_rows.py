@@ -117,11 +117,13 @@ class DaskBoostingRows:
         """Return all rows except those of a fold."""
         return self._in_fold_order(seed)._fold(n_folds, fold, held_out=False)
 
-    def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
+    def folds(
+        self, n_folds: int, n_held: int, seed: int, n_jobs: int
+    ) -> list[tuple[DaskBoostingRows, DaskBoostingRows]]:
         """Return the training rows and the held-out rows of the first folds."""
         ordered = self._in_fold_order(seed)
         return [
-            tuple(ordered._fold(n_folds, f, held_out) for held_out in (False, True))
+            (ordered._fold(n_folds, f, held_out=False), ordered._fold(n_folds, f, held_out=True))
             for f in range(n_held)
         ]
 

@@ -15,7 +15,7 @@ from treerank._binning.binning import Binning, Codes
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs, invalid_parameter
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
-from treerank._trees.ranking_tree import RankTree, _set_bytes
+from treerank._trees.ranking_tree import RankTree, as_bytes
 
 if TYPE_CHECKING:
     from treerank._base import TreeRanker
@@ -232,8 +232,8 @@ def _sum_over_grid(
     n_jobs: int,
 ) -> Floats:
     """Sum over the rows for the whole grid, with one walk per block of 64 x 64 grid points."""
-    slots, target = tree._flat
-    sets = _set_bytes(tree.category_sets)
+    slots, target = tree.flat
+    sets = as_bytes(tree.category_sets)
     places, distinct = [], []
     for j, grid in varied:
         place = alike_codes(tree, j, grid)

@@ -44,7 +44,13 @@ Records = NDArray[Any]
 
 def as_records(values: NDArray[np.uint8], dtype: np.dtype[Any]) -> Records:
     """View rows of bytes, as the core returns them, as records."""
-    return np.asarray(values.view(dtype).reshape(len(values)))
+    return np.ascontiguousarray(values).view(dtype).reshape(len(values))
+
+
+def as_bytes(records: NDArray[Any]) -> NDArray[np.uint8]:
+    """View records, or rows of numbers, as the rows of bytes that the core takes."""
+    size = records.itemsize * (records.shape[1] if records.ndim == 2 else 1)
+    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), size)
 
 
 @dataclass(frozen=True)
@@ -233,13 +239,14 @@ class RankTree(CellTree):
     category_sets: NDArray[np.uint64]
 
     @cached_property
-    def _flat(self) -> tuple[Records, NDArray[np.int32]]:
+    def flat(self) -> tuple[Records, NDArray[np.int32]]:
+        """Slots for scoring, and what each leads to: the cell at its end, or its category set."""
         return self._compiled[:2]
 
     @cached_property
     def _compiled(self) -> tuple[Records, NDArray[np.int32], NDArray[np.int32]]:
         slots, target, test = _core.compile_tree(
-            _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
+            as_bytes(self.cells), as_bytes(self.tests), as_bytes(self.category_sets),
             self.is_split.astype(np.uint8),
         )  # fmt: skip
         return slots, target, test
@@ -266,22 +273,22 @@ class RankTree(CellTree):
 
     def apply(self, rows: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
         """Return the leaf cell of each row."""
-        slots, target = self._flat
-        return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
+        slots, target = self.flat
+        return _core.apply(slots, target, as_bytes(self.category_sets), rows, n_jobs)
 
     @property
     def for_device(self) -> FoldTree:
         """The tree in the form that a device takes."""
-        slots, target = self._flat
-        return FoldTree(slots, target, _set_bytes(self.category_sets), self.n_cells)
+        slots, target = self.flat
+        return FoldTree(slots, target, as_bytes(self.category_sets), self.n_cells)
 
     def leaf_weights(
         self, rows: Codes, labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1
     ) -> NDArray[np.int64]:
         """Return the units of each class in each leaf cell; rows of weight 0 are skipped."""
-        slots, target = self._flat
+        slots, target = self.flat
         result = _core.leaf_weights(
-            slots, target, _set_bytes(self.category_sets), rows, labels, weights.repeats,
+            slots, target, as_bytes(self.category_sets), rows, labels, weights.repeats,
             weights.units, self.n_cells, self.n_classes, n_jobs,
         )  # fmt: skip
         return result.reshape(self.n_cells, self.n_classes)
@@ -299,8 +306,8 @@ class RankTree(CellTree):
         """Return the `leaf_weights` of each tree for the rows of its fold."""
         own = [tree for tree in trees if isinstance(tree, RankTree)]
         found = _core.held_out_weights(
-            [tree._flat[0] for tree in own], [tree._flat[1] for tree in own],
-            [_set_bytes(tree.category_sets) for tree in own], rows, labels, weights.repeats,
+            [tree.flat[0] for tree in own], [tree.flat[1] for tree in own],
+            [as_bytes(tree.category_sets) for tree in own], rows, labels, weights.repeats,
             weights.units, folds, [tree.n_cells for tree in own], own[0].n_classes, n_jobs,
         )  # fmt: skip
         return [one.reshape(tree.n_cells, -1) for one, tree in zip(found, own, strict=True)]
@@ -350,16 +357,8 @@ def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def tree_from_core(arrays: tuple[Any, ...], scale: float) -> RankTree:
     """Wrap a tree of the core, and convert units back to weights."""
     cells, weight, tests, sets, _ = arrays
-    tests = tests.view(TEST).reshape(len(tests)).copy()
+    tests = as_records(tests, TEST).copy()
     tests["negative"] /= scale
     tests["positive"] /= scale
-    cells = cells.view(CELL).ravel()
+    cells = as_records(cells, CELL)
     return RankTree(cells, weight.reshape(len(cells), -1) / scale, tests, sets.view(np.uint64))
-
-
-def _bytes(records: Records) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), records.itemsize)
-
-
-def _set_bytes(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32)

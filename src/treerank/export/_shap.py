@@ -12,7 +12,7 @@ from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
-from treerank._trees.ranking_tree import RankTree
+from treerank._trees.ranking_tree import RankTree, as_bytes
 from treerank.export._walks import (
     END,
     IN_SET,
@@ -213,7 +213,7 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
     source = model.tree_
     assert isinstance(source, RankTree)
     binning = model._binning
-    sets = np.ascontiguousarray(source.category_sets).view(np.uint8).reshape(-1, 32)
+    sets = as_bytes(source.category_sets)
     members = np.unpackbits(sets, axis=1, bitorder="little").astype(bool)
     negative: NDArray[np.float64] = source.tests["negative"]
     positive: NDArray[np.float64] = source.tests["positive"]

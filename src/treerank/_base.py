@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.label_order import by_class, by_rank, check_decision_function
-from treerank._input.parameters import check_n_jobs, invalid_parameter, threads_to_score
+from treerank._input.parameters import check_n_jobs, invalid_parameter, is_whole, threads_to_score
 from treerank._input.types import TableLike
 from treerank._input.validation import DeviceRowsTable, Table, validate_rows
 from treerank._input.weighted_sum import weighted_sum
@@ -330,8 +330,7 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
     """Return the number of bins; "auto" depends on the number of rows."""
     if isinstance(max_bins, str) and max_bins == "auto":
         return UINT16_BINS if n_rows <= EXACT_ROWS else UINT8_BINS
-    whole = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool)
-    if not whole or not 2 <= max_bins <= UINT16_BINS:
+    if not is_whole(max_bins) or not 2 <= max_bins <= UINT16_BINS:
         raise invalid_parameter(
             "max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}"
         )

@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._input.parameters import check_choice, check_integer, check_n_jobs, invalid_parameter
+from treerank._input.parameters import (
+    check_choice,
+    check_integer,
+    check_n_jobs,
+    invalid_parameter,
+    is_whole,
+)
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree, as_bytes
@@ -135,24 +141,22 @@ def find_features(names: list[str], features: Any) -> list[int]:
     expected = "one or two different features, by name or position"
     if len(given) not in (1, 2):
         raise invalid_parameter("features", features, expected)
-    found = []
-    for feature in given:
-        if isinstance(feature, str) and feature in names:
-            found.append(names.index(feature))
-        elif _is_whole(feature) and 0 <= int(feature) < len(names):
-            found.append(int(feature))
-        else:
-            raise ValueError(
-                f"Got feature {feature!r}; expected a column name, or a position from 0 to "
-                f"{len(names) - 1}."
-            )
+    found = [find_feature(names, feature) for feature in given]
     if len(set(found)) < len(found):
         raise invalid_parameter("features", features, expected)
     return found
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def find_feature(names: list[str], feature: Any) -> int:
+    """Position of a feature that is given by name or position."""
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if is_whole(feature) and 0 <= feature < len(names):
+        return int(feature)
+    raise ValueError(
+        f"Got feature {feature!r}; expected a column name, or a position from 0 to "
+        f"{len(names) - 1}."
+    )
 
 
 def _check_percentiles(percentiles: Any) -> tuple[float, float]:

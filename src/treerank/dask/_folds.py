@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._growth.shards import Shard
-from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._select.folds import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
@@ -45,7 +45,7 @@ def assign_folds_on_cluster(
     cluster: Cluster, shards: list[Any], cv: Any, seed: int, classes: NDArray[Any]
 ) -> tuple[list[Any], int]:
     """Return shards with the positions of their rows, and the number of folds, maybe below 2."""
-    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+    if not is_whole(cv):
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
     placed, sizes = place_in_order(cluster, shards, seed, len(classes))

@@ -11,7 +11,7 @@ from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.attributions import Attributions, attributions
-from treerank._reading.dependence import find_features
+from treerank._reading.dependence import find_feature
 from treerank._reading.usual_values import format_value
 from treerank.plots._axes import LITERAL, axes_for, slant_of
 
@@ -256,9 +256,9 @@ class AttributionDependenceDisplay:
         -------
         AttributionDependenceDisplay
         """
-        [at] = find_features(found.feature_names, [feature])
+        at = find_feature(found.feature_names, feature)
         if color_by is not None:
-            return cls(found, at, find_features(found.feature_names, [color_by])[0]).plot(ax)
+            return cls(found, at, find_feature(found.feature_names, color_by)).plot(ax)
         return cls(found, at, _strongest(found, at)).plot(ax)
 
     @classmethod
@@ -288,7 +288,7 @@ class AttributionDependenceDisplay:
         AttributionDependenceDisplay
         """
         found = attributions(model, X, baseline)
-        [at] = find_features(found.feature_names, [feature])
+        at = find_feature(found.feature_names, feature)
         first_rows = take_rows_of(X, np.arange(min(INTERACTION_ROWS, len(found.values))))
         few = attributions(model, first_rows, baseline, interactions=True)
         return cls(found, at, _strongest(few, at)).plot(ax)

@@ -17,6 +17,7 @@ from treerank._device.device import Device
 from treerank._growth.boosting_rounds import grow_rounds
 from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import class_units, log_losses
+from treerank._growth.trees import order_of_content
 from treerank._input.focus import Focus
 from treerank._input.weights import Weights
 from treerank._select.quality import quality_of_scores
@@ -153,9 +154,8 @@ class BoostingRows(NamedTuple):
 
     def in_order(self, n_jobs: int) -> BoostingRows:
         """Return the rows in an order that depends only on their content."""
-        hashes = _core.row_hashes(self.codes, self.rank.astype(np.uint8), ORDER_SEED, n_jobs)
-        keys = (hashes,) if self.units is None else (self.units, hashes)
-        return self.take(np.lexsort(keys))
+        labels = self.rank.astype(np.uint8)
+        return self.take(order_of_content(self.codes, labels, self.units, ORDER_SEED, n_jobs))
 
     def _assign_folds(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
         labels = self.rank.astype(np.uint8)

@@ -40,6 +40,11 @@ class Shard:
         """Number of rows."""
         return len(self.labels)
 
+    def take(self, rows: NDArray[np.intp]) -> Shard:
+        """Return some of the rows, as rows of their own: they are counted from 0."""
+        codes = np.ascontiguousarray(self.codes[:, rows])
+        return Shard(codes, self.labels[rows], self.weights.take(rows), 0)
+
 
 class RowSelection(Protocol):
     """Which rows of a shard a tree is grown on, and with which weights."""
@@ -191,9 +196,7 @@ def take_sample(shard: Shard, seed: int, bounds: NDArray[np.uint64] | None) -> S
     if bounds is None:
         return shard
     hashes = _core.row_hashes(shard.codes, shard.labels, seed)
-    chosen = np.flatnonzero(hashes <= bounds[shard.labels])
-    codes = np.ascontiguousarray(shard.codes[:, chosen])
-    return Shard(codes, shard.labels[chosen], shard.weights.take(chosen), shard.first_row)
+    return shard.take(np.flatnonzero(hashes <= bounds[shard.labels]))
 
 
 def content(shard: Shard) -> list[NDArray[np.uint64]]:

@@ -57,7 +57,7 @@ class Weights:
         units = self.as_units
         return np.ones(n_rows, dtype=np.int64) if units is None else units
 
-    def take(self, rows: NDArray[np.intp]) -> Weights:
+    def take(self, rows: NDArray[np.integer[Any]]) -> Weights:
         """Return the weights of some of the rows, in the same units."""
         return replace(
             self,

@@ -111,7 +111,7 @@ class DaskBoostingRows:
         ends = np.cumsum(self._sizes)
         parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
         mine = [part - first for part, first in zip(parts, self.first_rows, strict=True)]
-        return self._of(tasks.take_rows, [(part,) for part in mine])
+        return self._of(Shard.take, [(part,) for part in mine])
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> DaskBoostingRows:
         """Return all rows except those of a fold."""

@@ -135,7 +135,9 @@ double count_paths(const TreeView& tree) {
 enum class Way { kPaths, kSets, kOrders };
 
 Way way_of(const TreeView& tree, std::size_t max_paths) {
-    if (count_paths(tree) <= static_cast<double>(max_paths)) return Way::kPaths;
+    if (longest_path(tree) <= kMaxTestsOfPath &&
+        count_paths(tree) <= static_cast<double>(max_paths))
+        return Way::kPaths;
     return has_few_sets(tree, max_paths) ? Way::kSets : Way::kOrders;
 }
 
@@ -171,6 +173,16 @@ std::vector<std::uint32_t> tested_features(const TreeView& tree) {
     std::sort(features.begin(), features.end());
     features.erase(std::unique(features.begin(), features.end()), features.end());
     return features;
+}
+
+std::size_t longest_path(const TreeView& tree) {
+    std::vector<std::size_t> depth(tree.n_slots, 0);
+    for (std::size_t s = tree.n_slots; s-- > 0;)
+        if (!tree.is_end(s)) {
+            const std::size_t next = tree.slots[s].next & kNextMask;
+            depth[s] = 1 + std::max(depth[next], depth[next + 1]);
+        }
+    return depth[0];
 }
 
 void fill_diagonals(std::size_t begin, std::size_t end, std::size_t p, const double* features,

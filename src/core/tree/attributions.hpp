@@ -14,9 +14,10 @@
 // 2022).
 //
 // A slot of merged cells can be reached by several paths; each path is attributed separately. A
-// tree with more than max_paths of them is attributed from its values for all sets of its features,
-// if these are few. Otherwise it is estimated from contributions along randomly drawn orders, each
-// order together with its reverse. The estimates, too, sum to the score.
+// tree with more than max_paths of them, or with a very long path, is attributed from its values
+// for all sets of its features, if these are few. Otherwise it is estimated from contributions
+// along randomly drawn orders, each order together with its reverse. The estimates, too, sum to the
+// score.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,12 @@ class AttributedTree {
 
 // Returns the features that a tree tests, in ascending order.
 std::vector<std::uint32_t> tested_features(const TreeView& tree);
+
+// Returns the number of tests on the longest path of a tree.
+std::size_t longest_path(const TreeView& tree);
+
+// Paths are walked recursively, and some systems give a thread half a megabyte of stack.
+inline constexpr std::size_t kMaxTestsOfPath = 1000;
 
 struct AttributionOptions {
     std::size_t max_paths = 20000;  // of a tree, beyond which another method is used

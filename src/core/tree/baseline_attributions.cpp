@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "core/tree/attributions.hpp"
+#include "core/util/check.hpp"
 
 namespace treerank {
 
@@ -170,22 +171,6 @@ class GroupWalk {
     std::vector<std::uint16_t> of_row_, of_baseline_;
 };
 
-// Returns the number of tests on the longest path of any tree.
-std::size_t longest_path(const ForestView& forest) {
-    std::size_t longest = 0;
-    for (std::size_t t = 0; t < forest.n_trees; ++t) {
-        const TreeView tree(forest, t);
-        std::vector<std::size_t> depth(tree.n_slots, 0);
-        for (std::size_t s = tree.n_slots; s-- > 0;)
-            if (!tree.is_end(s)) {
-                const std::size_t next = tree.slots[s].next & kNextMask;
-                depth[s] = 1 + std::max(depth[next], depth[next + 1]);
-            }
-        longest = std::max(longest, depth[0]);
-    }
-    return longest;
-}
-
 constexpr std::size_t kRowsPerTask = 256;  // amortise the walk of the baseline
 
 }  // namespace
@@ -195,7 +180,14 @@ Attributions attribute_baseline(const AttributedForest& forest, const CodeMatrix
                                 const CodeMatrix<Code>& baseline, const AttributionOptions& options,
                                 ThreadPool& pool) {
     const std::size_t n = codes.rows, p = codes.features;
-    const ShapleyWeights weights(std::min(p, longest_path(forest.walks)));
+    std::size_t longest = 0;
+    for (std::size_t t = 0; t < forest.walks.n_trees; ++t)
+        longest = std::max(longest, longest_path(TreeView(forest.walks, t)));
+    check(
+        longest <= kMaxTestsOfPath,
+        "Got a baseline, and a tree with more than 1,000 tests on a path; expected at most 1,000. "
+        "Leave the baseline out, or fit trees of smaller max_depth.");
+    const ShapleyWeights weights(std::min(p, longest));
     std::vector<double> features(n * p, 0.0), expected(n, 0.0);
     Attributions found;
     if (options.interactions) found.values.assign(n * p * p, 0.0);

@@ -110,11 +110,12 @@ def attributions(
         Also compute the interaction values of pairs of features.
     max_paths : int, default=20_000
         Used without a baseline only. Cells that are merged and split again are reached by many
-        paths. For a tree with more paths than this, the values are computed from the values of
-        all subsets of its features if there are at most ``max_paths / 16`` subsets (by default,
-        up to ten features). For all other such trees, they are estimated from the contributions
-        along random orders of the features, about 400 over all trees. Estimated values still sum
-        to the score, and `exact` is False. With a baseline, all values are exact.
+        paths. For a tree with more paths than this, or with more than 1,000 tests on a path, the
+        values are computed from the values of all subsets of its features if there are at most
+        ``max_paths / 16`` subsets (by default, up to ten features). For all other such trees, they
+        are estimated from the contributions along random orders of the features, about 400 over all
+        trees. Estimated values still sum to the score, and `exact` is False. With a baseline, all
+        values are exact, and no path may have more than 1,000 tests.
 
     Returns
     -------
@@ -213,8 +214,8 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
     if len(paths):
         raise ValueError(
             f"Got interactions=True and a tree with {paths.max():,.0f} paths to its merged cells "
-            f"and many features; expected at most max_paths={max_paths:,} paths. Give a baseline: "
-            "against one, interactions are exact for any tree."
+            f"and many features; expected at most max_paths={max_paths:,} paths, and 1,000 tests "
+            "on each. Give a baseline: against one, the number of paths does not matter."
         )
 
 

@@ -109,15 +109,22 @@ class CellTree(ABC):
         With up to three classes, the gains of the splits are additive; with four or more, the gain
         of a split depends on how the other cells are split.
         """
-        left, right, gain = self._gains
+        left, right, gain = self.children_and_gains
         if not self._has_additive_gains:
             return _core.vus_complexity(left, right, np.ascontiguousarray(self.counts))
         return _core.cost_complexity(left, right, gain)
 
     @property
-    def _gains(self) -> list[NDArray[Any]]:
-        """Children of the cells, and the gains of their splits."""
-        return [np.ascontiguousarray(self.cells[name]) for name in ("left", "right", "auc_gain")]
+    def children_and_gains(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Left and right children of the cells, and the gains of their splits."""
+        cells = self.cells
+        return (
+            np.ascontiguousarray(cells["left"]),
+            np.ascontiguousarray(cells["right"]),
+            np.ascontiguousarray(cells["auc_gain"]),
+        )
 
     @property
     def _has_additive_gains(self) -> bool:
@@ -199,7 +206,7 @@ class CellTree(ABC):
 
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the counts of all cells from those of the leaf cells."""
-        left, right, _ = self._gains
+        left, right, _ = self.children_and_gains
         counts = np.ascontiguousarray(leaf_counts, dtype=np.float64)
         return _core.sum_children(left, right, counts).reshape(counts.shape)
 
@@ -335,8 +342,11 @@ class RankTree(CellTree):
 def find_sequences(trees: Sequence[CellTree], n_jobs: int) -> None:
     """Compute the `sequence` of several trees in advance, one thread per tree."""
     waiting = [tree for tree in trees if "sequence" not in vars(tree) and tree._has_additive_gains]
-    left, right, gain = ([tree._gains[k] for tree in waiting] for k in range(3))
-    found = _core.cost_complexities(left, right, gain, n_jobs)
+    given = [tree.children_and_gains for tree in waiting]
+    found = _core.cost_complexities(
+        [left for left, _, _ in given], [right for _, right, _ in given],
+        [gain for _, _, gain in given], n_jobs,
+    )  # fmt: skip
     for tree, sequence in zip(waiting, found, strict=True):
         vars(tree)["sequence"] = sequence  # where `cached_property` stores it
 

@@ -28,7 +28,7 @@ def grown(x, y, weight=None, **parameters):
 
 
 def table_of(model, x):
-    return validate_rows(model, x, model._binning.is_categorical.astype(bool).tolist())
+    return validate_rows(model, x, model._binning.is_categorical)
 
 
 def frame(n, seed, missing=0.1):

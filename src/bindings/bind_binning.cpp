@@ -19,15 +19,22 @@ NumberMatrix<Value> number_matrix(const Numbers<Value>& x) {
     return {x.data(), x.shape(0), x.shape(1), x.stride(0), x.stride(1)};
 }
 
+auto py_sampled_rows(std::uint64_t first_row, std::size_t n_rows, std::uint64_t bound,
+                     std::size_t n_jobs) {
+    std::vector<std::uint32_t> rows;
+    run_released(n_jobs,
+                 [&](ThreadPool& pool) { rows = sampled_rows(first_row, n_rows, bound, pool); });
+    return to_numpy(std::move(rows));
+}
+
 template <class Value>
 nb::list py_find_thresholds(const Numbers<Value>& x, const Vector<std::uint32_t>& sample,
                             const Units& weights, std::size_t max_bins, std::size_t n_jobs) {
     const auto numbers = number_matrix(x);
-    const std::vector<std::uint32_t> rows(sample.data(), sample.data() + sample.size());
-    const std::int64_t* w = data_of(weights);
+    const std::vector<std::uint32_t> rows = to_vector(sample);
     std::vector<std::vector<double>> thresholds;
     run_released(n_jobs, [&](ThreadPool& pool) {
-        thresholds = find_thresholds(numbers, rows, w, max_bins, pool);
+        thresholds = find_thresholds(numbers, rows, data_of(weights), max_bins, pool);
     });
     nb::list result;
     for (auto& column : thresholds) result.append(to_numpy(std::move(column)));
@@ -115,76 +122,62 @@ auto py_places_in_class(const Vector<std::int64_t>& places, std::uint64_t class_
     return to_numpy(std::move(found));
 }
 
+template <class Value>
+void bind_numbers_for(nb::module_& m) {
+    m.def("find_thresholds", &py_find_thresholds<Value>, nb::arg("x").noconvert(),
+          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
+          nb::arg("n_jobs"), "Returns the thresholds of every column, in ascending order.");
+    m.def("scan_numbers", &py_scan_numbers<Value>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
+          "Returns whether each column has missing values, and whether any value is infinite.");
+    const auto def_encode = [&m](auto function) {
+        m.def("encode", function, nb::arg("x").noconvert(), nb::arg("thresholds").noconvert(),
+              nb::arg("codes").noconvert(), nb::arg("n_jobs"),
+              "Writes the codes of all columns into `codes` (features x rows).");
+    };
+    def_encode(&py_encode<Value, std::uint8_t>);
+    def_encode(&py_encode<Value, std::uint16_t>);
+}
+
+template <class Code>
+void bind_hashes_for(nb::module_& m) {
+    m.def("row_hashes", &py_row_hashes<Code>, nb::arg("codes").noconvert(),
+          nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1,
+          "Returns a hash of each row's codes and label, whatever its position in the table.");
+}
+
+template <class Value>
+void bind_labels_for(nb::module_& m) {
+    m.def("number_labels", &py_number_labels<Value>, nb::arg("labels").noconvert(),
+          "Returns the distinct labels in ascending order and the index of each row's label among "
+          "them; None if they are far apart.");
+}
+
 }  // namespace
 
 void bind_binning(nb::module_& m) {
     m.def("sample_bound", &sample_bound, nb::arg("n_rows"), nb::arg("limit"),
           "Returns the bound on the hashes of row indices for the sample that determines the "
           "thresholds.");
-    m.def(
-        "sampled_rows",
-        [](std::uint64_t first_row, std::size_t n_rows, std::uint64_t bound, std::size_t n_jobs) {
-            std::vector<std::uint32_t> rows;
-            run_released(n_jobs, [&](ThreadPool& pool) {
-                rows = sampled_rows(first_row, n_rows, bound, pool);
-            });
-            return to_numpy(std::move(rows));
-        },
-        nb::arg("first_row"), nb::arg("n_rows"), nb::arg("bound"), nb::arg("n_jobs") = 1,
-        "Returns the rows of a block that are in the sample for the thresholds, counted from its "
-        "first row.");
-    const char* thresholds_doc = "Returns the thresholds of every column, in ascending order.";
-    m.def("find_thresholds", &py_find_thresholds<double>, nb::arg("x").noconvert(),
-          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
-          nb::arg("n_jobs"), thresholds_doc);
-    m.def("find_thresholds", &py_find_thresholds<float>, nb::arg("x").noconvert(),
-          nb::arg("sample").noconvert(), nb::arg("weights").noconvert().none(), nb::arg("max_bins"),
-          nb::arg("n_jobs"), thresholds_doc);
-    const char* scan_doc =
-        "Returns whether each column has missing values, and whether any value is infinite.";
-    m.def("scan_numbers", &py_scan_numbers<double>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
-          scan_doc);
-    m.def("scan_numbers", &py_scan_numbers<float>, nb::arg("x").noconvert(), nb::arg("n_jobs"),
-          scan_doc);
-    const char* encode_doc = "Writes the codes of all columns into `codes` (features x rows).";
-    m.def("encode", &py_encode<double, std::uint8_t>, nb::arg("x").noconvert(),
-          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
-          encode_doc);
-    m.def("encode", &py_encode<double, std::uint16_t>, nb::arg("x").noconvert(),
-          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
-          encode_doc);
-    m.def("encode", &py_encode<float, std::uint8_t>, nb::arg("x").noconvert(),
-          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
-          encode_doc);
-    m.def("encode", &py_encode<float, std::uint16_t>, nb::arg("x").noconvert(),
-          nb::arg("thresholds").noconvert(), nb::arg("codes").noconvert(), nb::arg("n_jobs"),
-          encode_doc);
-    const char* hash_doc =
-        "Returns a hash of each row's codes and label, whatever its position in the table.";
-    m.def("row_hashes", &py_row_hashes<std::uint8_t>, nb::arg("codes").noconvert(),
-          nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
-    m.def("row_hashes", &py_row_hashes<std::uint16_t>, nb::arg("codes").noconvert(),
-          nb::arg("labels").noconvert(), nb::arg("seed"), nb::arg("n_jobs") = 1, hash_doc);
-    const char* folds_doc =
-        "Returns the fold of each row: the rows of a class are assigned in the order of their "
-        "hashes, which is shuffled if some are equal.";
+    m.def("sampled_rows", &py_sampled_rows, nb::arg("first_row"), nb::arg("n_rows"),
+          nb::arg("bound"), nb::arg("n_jobs") = 1,
+          "Returns the rows of a block that are in the sample for the thresholds, counted from its "
+          "first row.");
+    bind_numbers_for<double>(m);
+    bind_numbers_for<float>(m);
+    bind_hashes_for<std::uint8_t>(m);
+    bind_hashes_for<std::uint16_t>(m);
     m.def("assign_folds", &py_assign_folds, nb::arg("hashes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("units").noconvert().none(), nb::arg("n_classes"),
-          nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"), folds_doc);
+          nb::arg("n_folds"), nb::arg("seed"), nb::arg("n_jobs"),
+          "Returns the fold of each row: the rows of a class are assigned in the order of their "
+          "hashes, which is shuffled if some are equal.");
     m.def("rows_up_to", &py_rows_up_to, nb::arg("hashes").noconvert(),
           nb::arg("labels").noconvert(), nb::arg("bounds").noconvert(), nb::arg("n_jobs"),
           "Returns the rows whose hashes do not exceed the bound of their class.");
-    const char* labels_doc =
-        "Returns the distinct labels in ascending order and the index of each row's label among "
-        "them; None if they are far apart.";
-    m.def("number_labels", &py_number_labels<std::int64_t>, nb::arg("labels").noconvert(),
-          labels_doc);
-    m.def("number_labels", &py_number_labels<std::int32_t>, nb::arg("labels").noconvert(),
-          labels_doc);
-    m.def("number_labels", &py_number_labels<std::int8_t>, nb::arg("labels").noconvert(),
-          labels_doc);
-    m.def("number_labels", &py_number_labels<std::uint8_t>, nb::arg("labels").noconvert(),
-          labels_doc);
+    bind_labels_for<std::int64_t>(m);
+    bind_labels_for<std::int32_t>(m);
+    bind_labels_for<std::int8_t>(m);
+    bind_labels_for<std::uint8_t>(m);
     m.def(
         "count_labels",
         [](const Vector<std::uint8_t>& labels, std::size_t n_classes) {

@@ -32,11 +32,10 @@ class PyRounds {
         auto held = std::make_shared<Held>(
             Held{codes, weights,
                  table_of(codes, weights, make_features(n_codes, categorical, monotonic))});
-        {
-            nb::gil_scoped_release release;
+        release_gil([&] {
             pool_.emplace(n_jobs, &monitor_);
-        }
-        run([&] { rounds_ = make_rounds(held->table, *pool_); });
+            rounds_ = make_rounds(held->table, *pool_);
+        });
         boost_ = [this, held](const LogisticFit& fit, const RoundDraws& draws,
                               const BoostingOptions& options, BoostedForest& forest) {
             return boost_logistic(*rounds_, held->table.codes, fit, draws, options, *pool_, forest);
@@ -56,7 +55,7 @@ class PyRounds {
         const BoostingOptions parsed = boosting_options(options);
         BoostedForest forest;
         bool goes_on = true;
-        run([&] { goes_on = boost_(fit, draws, parsed, forest); });
+        release_gil([&] { goes_on = boost_(fit, draws, parsed, forest); });
         return nb::make_tuple(to_tuple(std::move(forest)), goes_on);
     }
 
@@ -72,7 +71,7 @@ class PyRounds {
         const auto of_features = checked_numbers(chosen, n_features_, "grow: no such feature");
         BoostingOptions parsed = boosting_options(options);
         std::optional<BoostedTree> tree;
-        run([&] {
+        release_gil([&] {
             rounds_->set_gradients(first.data(), second.data(), bits, *pool_);
             if (!rounds_->has_gradients()) return;
             parsed.scale.gradient_unit = rounds_->units().gradient / scale;
@@ -86,18 +85,6 @@ class PyRounds {
 
   private:
     static bool is_width(int bits) { return bits >= 1 && bits <= kGradientBits; }
-
-    // Runs `work` without the GIL; a signal interrupts it.
-    template <class Work>
-    static void run(const Work& work) {
-        try {
-            nb::gil_scoped_release release;
-            work();
-        } catch (const Interrupted&) {
-            if (PyErr_Occurred()) throw nb::python_error();
-            throw;
-        }
-    }
 
     std::size_t n_rows_, n_features_;
     // Shared by all rounds: starting threads takes as long as a small round.

@@ -153,20 +153,27 @@ inline ProgressMonitor::Report reporter(const nb::object& progress) {
     };
 }
 
-// Calls work(pool, monitor) without the GIL. A signal or an error in `progress` ends it and is
+// Calls work() without the GIL. If a signal or an error in `progress` has interrupted it, that is
 // raised in the caller.
 template <class Work>
-void run_released(std::size_t n_jobs, const nb::object& progress, const Work& work) {
+void release_gil(const Work& work) {
     try {
-        ProgressMonitor monitor(
-            reporter(progress));  // holds a Python object: created and destroyed under the GIL
         nb::gil_scoped_release release;
-        ThreadPool pool(n_jobs, &monitor);
-        work(pool, monitor);
+        work();
     } catch (const Interrupted&) {
         if (PyErr_Occurred()) throw nb::python_error();
         throw;
     }
+}
+
+// Calls work(pool, monitor) without the GIL.
+template <class Work>
+void run_released(std::size_t n_jobs, const nb::object& progress, const Work& work) {
+    ProgressMonitor monitor(reporter(progress));  // holds a Python object: lives under the GIL
+    release_gil([&] {
+        ThreadPool pool(n_jobs, &monitor);
+        work(pool, monitor);
+    });
 }
 template <class Work>
 void run_released(std::size_t n_jobs, const Work& work) {

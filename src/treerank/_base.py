@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.label_order import by_class, by_rank, check_decision_function
-from treerank._input.parameters import check_n_jobs, invalid_parameter, threads_to_score
+from treerank._input.parameters import check_n_jobs, invalid_parameter, is_whole, threads_to_score
 from treerank._input.types import TableLike
 from treerank._input.validation import DeviceRowsTable, Table, validate_rows
 from treerank._input.weighted_sum import weighted_sum
@@ -111,7 +111,7 @@ class TreeEnsemble(RankingModel):
     def _codes(self, X: TableLike | Table) -> tuple[NDArray[Any], int]:
         """Return the rows in the form that the trees take, and the number of threads."""
         check_is_fitted(self, "_trees")
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self, X, self._binning.is_categorical)
         n_jobs = threads_to_score(self.n_jobs, table.n_rows)
         return self._encode(table, n_jobs), n_jobs
 
@@ -121,8 +121,7 @@ class TreeEnsemble(RankingModel):
     def _codes_to_score(self, X: TableLike) -> tuple[Any, int]:
         """Return the rows encoded for scoring; those on a device are encoded and stay there."""
         check_is_fitted(self, "_trees")
-        is_categorical = self._binning.is_categorical.astype(bool).tolist()
-        table = validate_rows(self, X, is_categorical)
+        table = validate_rows(self, X, self._binning.is_categorical)
         if isinstance(table, DeviceRowsTable) and self._scores_there:
             return self._binning.encode_there(table), check_n_jobs(self.n_jobs)
         return self._codes(table)
@@ -230,7 +229,7 @@ class TreeRanker(RankingModel):
         array of shape (n_samples,)
         """
         check_is_fitted(self)
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self, X, self._binning.is_categorical)
         n_jobs = threads_to_score(self.n_jobs, table.n_rows)
         cells = self.tree_.apply(self.tree_.encode(table, self._binning, n_jobs), n_jobs)
         return np.asarray(self._stratum[cells])
@@ -331,8 +330,7 @@ def check_max_bins(max_bins: Any, n_rows: int) -> int:
     """Return the number of bins; "auto" depends on the number of rows."""
     if isinstance(max_bins, str) and max_bins == "auto":
         return UINT16_BINS if n_rows <= EXACT_ROWS else UINT8_BINS
-    whole = isinstance(max_bins, int | np.integer) and not isinstance(max_bins, bool)
-    if not whole or not 2 <= max_bins <= UINT16_BINS:
+    if not is_whole(max_bins) or not 2 <= max_bins <= UINT16_BINS:
         raise invalid_parameter(
             "max_bins", max_bins, f"'auto' or an integer from 2 to {UINT16_BINS}"
         )

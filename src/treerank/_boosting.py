@@ -24,6 +24,7 @@ from treerank._growth.boosting_fit import (
     trees_before,
 )
 from treerank._growth.boosting_validation import check_validation, validation_rows
+from treerank._growth.losses import LOSS_NAMES
 from treerank._growth.progress import progress_bar
 from treerank._input.label_order import by_class
 from treerank._input.option_types import CategoricalFeatures, FocusLike, MonotonicCst
@@ -268,7 +269,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         return self
 
     def _plan_fit(self, data: TrainingData) -> None:
-        check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
+        check_choice("loss", self.loss, ["auto", *LOSS_NAMES])
         device_of(self.device)  # raises early if there is no GPU
 
     def _category_plan(
@@ -320,7 +321,7 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         """Return the validation rows given by the user, if any."""
         if X is None or y is None:
             return None
-        table = validate_rows(self, X, self._binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self, X, self._binning.is_categorical)
         codes = self._binning.transform(table, check_n_jobs(self.n_jobs))
         codes = self._binning.column_codes(codes)
         return validation_rows(codes, y, sample_weight, self.label_order_)

@@ -294,7 +294,6 @@ class DyadicGrid(BaseEstimator):
     def _bits_of(self, box: Box) -> NDArray[np.int64]:
         """Return the bits that the number of a cube spends on each column."""
         resolution = check_integer("resolution", self.resolution, 1)
-        assert resolution is not None
         if resolution > COORDINATE_BITS:
             raise invalid_parameter(
                 "resolution", resolution, f"an integer from 1 to {COORDINATE_BITS}"

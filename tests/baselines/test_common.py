@@ -125,7 +125,7 @@ def test_integer_weights_equal_repeated_rows(estimator, binary):
         (PNormPush(learning_rate="a"), "Got learning_rate='a'; expected a finite number > 0"),
         (RankSVM(C=-1), "Got C=-1; expected a finite number > 0"),
         (RankSVM(C=np.inf), "Got C=inf; expected a finite number > 0"),
-        (RankSVM(kernel="poly"), "Got kernel='poly'; expected 'linear' or 'rbf'"),
+        (RankSVM(kernel="poly"), "Got kernel='poly'; expected one of 'linear', 'rbf'"),
         (RankSVM(gamma="auto"), "Got gamma='auto'; expected a number > 0 or 'scale'"),
         (RankRLS(alphas=[]), r"Got alphas=\[\]; expected a sequence of numbers > 0"),
         (RankRLS(alphas=[1, 0]), r"Got alphas\[1\]=0; expected a finite number > 0"),

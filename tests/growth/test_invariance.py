@@ -185,12 +185,12 @@ def test_fitted_state_is_fixed_width_arrays():
 def test_a_damaged_tree_is_refused_not_followed():
     x, y = table(300)
     model = TreeRank(pruning=None).fit(x, y)
-    slots, target = model.tree_._flat
+    slots, target = model.tree_.flat
     for change in (lambda s: s[:, :4].__setitem__((0, slice(None)), 255),
                    lambda s: s[:, 4:6].__setitem__((0, slice(None)), 200)):  # fmt: skip
         broken = slots.copy()
         change(broken)
-        model.tree_.__dict__["_flat"] = (broken, target)
+        model.tree_.__dict__["flat"] = (broken, target)
         with pytest.raises(ValueError, match="damaged"):
             model.predict(x)
 

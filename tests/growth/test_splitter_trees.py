@@ -22,7 +22,7 @@ from treerank.splitters import Box, DyadicGrid
 
 def encode(model, x):
     """The matrix that the splitters of a fitted model see, columns x rows."""
-    is_categorical = model._binning.is_categorical.astype(bool).tolist()
+    is_categorical = model._binning.is_categorical
     return model.tree_.encode(validate_rows(model, x, is_categorical), model._binning)
 
 

@@ -58,7 +58,7 @@ def code_in_blocks(pieces, names, units, wanted, max_bins=20):
     ]
     sample, seen = pickle.loads(pickle.dumps(join(looks))).finalize(names, wanted)
     binning = fit_binning(sample, seen, max_bins, 1)
-    levels = binning.is_categorical.astype(bool).tolist()
+    levels = binning.is_categorical
     codes = [binning.transform(block_table(piece, names, levels)) for piece in pieces]
     return binning, np.hstack(codes)
 

@@ -159,6 +159,21 @@ def test_paths_of_many_features_are_exact_beside_paths_of_few():
     assert found.expected_value == pytest.approx(expected, abs=1e-9)
 
 
+def test_very_long_paths_do_not_exhaust_the_stack():
+    # Each test separates a single row, at one end of the others. Walks of 60,000 tests once ended
+    # the process; on systems with small stacks, so did 2,000.
+    x, y = np.column_stack([np.arange(1500.0), -np.arange(1500.0)]), np.arange(1500) % 2
+    splitter = LeafRank(max_depth=None, min_samples_leaf=1)
+    model = RankingForest(
+        splitter, n_estimators=1, max_depth=1, bootstrap=False, shrinkage=None, random_cut_share=0
+    ).fit(x, y)
+    found = attributions(model, x[-3:])
+    assert found.exact
+    np.testing.assert_allclose(found.scores, model.score_samples(x[-3:]), atol=1e-6)
+    with pytest.raises(ValueError, match="more than 1,000 tests on a path; expected at most"):
+        attributions(model, x[-3:], baseline=x[:3])
+
+
 def test_results_depend_neither_on_threads_nor_on_the_other_rows():
     x, y = samples.frame(400, 6)
     one = RankingForest(n_estimators=10, n_jobs=1).fit(x, y)

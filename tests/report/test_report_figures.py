@@ -54,7 +54,7 @@ def test_every_subtree_is_worth_what_its_rows_say(tree, data):
 def _table(model, x):
     from treerank._input.validation import validate_rows
 
-    return validate_rows(model, x, model._binning.is_categorical.astype(bool).tolist())
+    return validate_rows(model, x, model._binning.is_categorical)
 
 
 def test_strata_hold_the_rows_that_the_model_puts_there(tree, data):

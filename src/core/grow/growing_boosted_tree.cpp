@@ -64,6 +64,9 @@ class Assembly {
             const InnerNode& node = cell.nodes[i];
             LeafRankNode& test = tree.tests[first + number];
             nodes[first + number] = &node.at;
+            // By these, compile_tree only chooses which side comes next in memory. The weights of
+            // the rows would say which is heavier, but boosted trees are walked as fast in any
+            // order.
             test.weight = {from_.options.scale.gradient(node.at.sum),
                            from_.options.scale.hessian(node.at.sum)};
             if (node.left < 0) return add_leaf(node, cell, test);

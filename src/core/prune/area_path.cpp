@@ -4,7 +4,7 @@
 
 namespace treerank {
 
-AreaUnderCurve::AreaUnderCurve(std::size_t n_places, const std::int64_t* total, std::size_t)
+AreaUnderCurve::AreaUnderCurve(std::size_t n_places, const std::int64_t* total)
     : total_{total[0], total[1]}, at_(n_places), tree_(n_places + 1) {}
 
 void AreaUnderCurve::place(std::size_t place, const std::int64_t* weight) {
@@ -86,7 +86,7 @@ void VolumeUnderSurface::build() {
 }
 
 void VolumeUnderSurface::add(std::size_t place, const std::int64_t* weight) {
-    for (std::size_t k = 0; k < n_classes_; ++k) at_[place * n_classes_ + k] += weight[k];
+    this->place(place, weight);
     update(place);
 }
 

@@ -14,7 +14,7 @@ namespace treerank {
 // and so are its changes. Sums over better and worse places come from a Fenwick tree.
 class AreaUnderCurve {
   public:
-    AreaUnderCurve(std::size_t n_places, const std::int64_t* total, std::size_t n_classes);
+    AreaUnderCurve(std::size_t n_places, const std::int64_t* total);
 
     // First place() all leaves of the whole tree, then call build() once.
     void place(std::size_t place, const std::int64_t* weight);

@@ -71,7 +71,7 @@ std::vector<std::uint32_t> places_of(const double* value, std::size_t n_cells,
     return place;
 }
 
-// `make(n, total, n_classes)` returns the area for n places.
+// `make(n, total)` returns the area for n places.
 template <class Make>
 void follow_area(const HeldOutTree& tree, const Collapses& collapses, const double* value,
                  const Make& make, double* result) {
@@ -80,7 +80,7 @@ void follow_area(const HeldOutTree& tree, const Collapses& collapses, const doub
     const auto weight = [&](std::int32_t cell) {
         return collapses.weight.data() + cell * tree.n_classes;
     };
-    auto area = make(n_places, weight(0), tree.n_classes);
+    auto area = make(n_places, weight(0));
     for (std::size_t cell = 0; cell < tree.n_cells; ++cell)
         if (tree.left[cell] < 0) area.place(place[cell], weight(static_cast<std::int32_t>(cell)));
     area.build();
@@ -149,11 +149,14 @@ std::vector<PathWorth> held_out_paths(const std::vector<HeldOutTree>& trees,
             follow_area(tree, collapses[t], value, make, auc);
         };
         if (tree.n_classes > 2)
-            follow([](auto... of) { return VolumeUnderSurface(of...); });
+            follow([&](std::size_t n, const std::int64_t* total) {
+                return VolumeUnderSurface(n, total, tree.n_classes);
+            });
         else if (focus.of == Focus::Of::kAll)
-            follow([](auto... of) { return AreaUnderCurve(of...); });
+            follow(
+                [](std::size_t n, const std::int64_t* total) { return AreaUnderCurve(n, total); });
         else
-            follow([&](std::size_t n, const std::int64_t* total, std::size_t) {
+            follow([&](std::size_t n, const std::int64_t* total) {
                 return AreaAtTop(n, total, focus);
             });
         if (scores[t].share == nullptr) return;

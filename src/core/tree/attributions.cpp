@@ -120,29 +120,11 @@ class PairWalk {
     std::vector<double> product_, gain_;
 };
 
-}  // namespace
-
-void fill_diagonals(std::size_t begin, std::size_t end, std::size_t p, const double* features,
-                    double* pairs) {
-    for (std::size_t row = begin; row < end; ++row)
-        for (std::size_t i = 0; i < p; ++i) {
-            double* line = pairs + (row * p + i) * p;
-            double rest = features[row * p + i];
-            for (std::size_t j = 0; j < p; ++j)
-                if (j != i) rest -= line[j];
-            line[i] = rest;
-        }
-}
-
-namespace {
-
-double count_paths(const ForestView& forest, std::size_t tree) {
-    const Slot* slots = forest.slots + forest.starts[tree];
-    const auto n = static_cast<std::size_t>(forest.starts[tree + 1] - forest.starts[tree]);
-    std::vector<double> ways(n, 1.0);
-    for (std::size_t s = n; s-- > 0;)
-        if (slots[s].next != s) {
-            const std::size_t next = slots[s].next & kNextMask;
+double count_paths(const TreeView& tree) {
+    std::vector<double> ways(tree.n_slots, 1.0);
+    for (std::size_t s = tree.n_slots; s-- > 0;)
+        if (!tree.is_end(s)) {
+            const std::size_t next = tree.slots[s].next & kNextMask;
             ways[s] = ways[next] + ways[next + 1];
         }
     return ways[0];
@@ -152,9 +134,11 @@ double count_paths(const ForestView& forest, std::size_t tree) {
 // sampled orders.
 enum class Way { kPaths, kSets, kOrders };
 
-Way way_of(const ForestView& forest, std::size_t tree, std::size_t max_paths) {
-    if (count_paths(forest, tree) <= static_cast<double>(max_paths)) return Way::kPaths;
-    return has_few_sets(forest, tree, max_paths) ? Way::kSets : Way::kOrders;
+Way way_of(const TreeView& tree, std::size_t max_paths) {
+    if (longest_path(tree) <= kMaxTestsOfPath &&
+        count_paths(tree) <= static_cast<double>(max_paths))
+        return Way::kPaths;
+    return has_few_sets(tree, max_paths) ? Way::kSets : Way::kOrders;
 }
 
 // Adds the attributions of one tree for the rows [begin, end); `pairs` may be null. Returns the
@@ -182,10 +166,43 @@ double add_tree(const AttributedForest& forest, std::size_t t, Way way,
 
 }  // namespace
 
+std::vector<std::uint32_t> tested_features(const TreeView& tree) {
+    std::vector<std::uint32_t> features;
+    for (std::size_t s = 0; s < tree.n_slots; ++s)
+        if (!tree.is_end(s)) features.push_back(tree.slots[s].feature);
+    std::sort(features.begin(), features.end());
+    features.erase(std::unique(features.begin(), features.end()), features.end());
+    return features;
+}
+
+std::size_t longest_path(const TreeView& tree) {
+    std::vector<std::size_t> depth(tree.n_slots, 0);
+    for (std::size_t s = tree.n_slots; s-- > 0;)
+        if (!tree.is_end(s)) {
+            const std::size_t next = tree.slots[s].next & kNextMask;
+            depth[s] = 1 + std::max(depth[next], depth[next + 1]);
+        }
+    return depth[0];
+}
+
+void fill_diagonals(std::size_t begin, std::size_t end, std::size_t p, const double* features,
+                    double* pairs) {
+    for (std::size_t row = begin; row < end; ++row)
+        for (std::size_t i = 0; i < p; ++i) {
+            double* line = pairs + (row * p + i) * p;
+            double rest = features[row * p + i];
+            for (std::size_t j = 0; j < p; ++j)
+                if (j != i) rest -= line[j];
+            line[i] = rest;
+        }
+}
+
 std::vector<double> estimated_paths(const ForestView& forest, std::size_t max_paths) {
     std::vector<double> counts;
-    for (std::size_t t = 0; t < forest.n_trees; ++t)
-        if (way_of(forest, t, max_paths) == Way::kOrders) counts.push_back(count_paths(forest, t));
+    for (std::size_t t = 0; t < forest.n_trees; ++t) {
+        const TreeView tree(forest, t);
+        if (way_of(tree, max_paths) == Way::kOrders) counts.push_back(count_paths(tree));
+    }
     return counts;
 }
 
@@ -196,7 +213,7 @@ Attributions attribute_paths(const AttributedForest& forest, const CodeMatrix<Co
     Attributions found;
     std::vector<Way> ways;
     for (std::size_t t = 0; t < forest.walks.n_trees; ++t) {
-        ways.push_back(way_of(forest.walks, t, options.max_paths));
+        ways.push_back(way_of(TreeView(forest.walks, t), options.max_paths));
         found.exact = found.exact && ways[t] != Way::kOrders;
     }
     std::vector<double> features(n * p, 0.0);

@@ -14,12 +14,12 @@
 // 2022).
 //
 // A slot of merged cells can be reached by several paths; each path is attributed separately. A
-// tree with more than max_paths of them is attributed from its values for all sets of its features,
-// if these are few. Otherwise it is estimated from contributions along randomly drawn orders, each
-// order together with its reverse. The estimates, too, sum to the score.
+// tree with more than max_paths of them, or with a very long path, is attributed from its values
+// for all sets of its features, if these are few. Otherwise it is estimated from contributions
+// along randomly drawn orders, each order together with its reverse. The estimates, too, sum to the
+// score.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -42,35 +42,23 @@ struct AttributedForest {
 class AttributedTree {
   protected:
     AttributedTree(const AttributedForest& forest, std::size_t tree)
-        : slots_(forest.walks.slots + forest.walks.starts[tree]),
+        : walks_(forest.walks, tree),
           step_(forest.step + forest.walks.starts[tree]),
-          share_(forest.left_share + forest.walks.starts[tree]),
-          set_of_(forest.walks.set_of != nullptr ? forest.walks.set_of + forest.walks.starts[tree]
-                                                 : nullptr),
-          sets_(forest.walks.category_sets),
-          at_end_(forest.walks.at_end[tree] != 0),
-          n_slots_(static_cast<std::size_t>(forest.walks.starts[tree + 1] -
-                                            forest.walks.starts[tree])) {}
+          share_(forest.left_share + forest.walks.starts[tree]) {}
 
-    bool is_end(std::size_t s) const { return slots_[s].next == s; }
-
-    // Lists the features that the tree tests, in ascending order.
-    template <class Feature>
-    void list_features(std::vector<Feature>& features) const {
-        for (std::size_t s = 0; s < n_slots_; ++s)
-            if (!is_end(s)) features.push_back(slots_[s].feature);
-        std::sort(features.begin(), features.end());
-        features.erase(std::unique(features.begin(), features.end()), features.end());
-    }
-
-    const Slot* slots_;
+    const TreeView walks_;
     const double* step_;
     const double* share_;
-    const std::int32_t* set_of_;
-    const CategorySet* sets_;
-    const bool at_end_;
-    const std::size_t n_slots_;
 };
+
+// Returns the features that a tree tests, in ascending order.
+std::vector<std::uint32_t> tested_features(const TreeView& tree);
+
+// Returns the number of tests on the longest path of a tree.
+std::size_t longest_path(const TreeView& tree);
+
+// Paths are walked recursively, and some systems give a thread half a megabyte of stack.
+inline constexpr std::size_t kMaxTestsOfPath = 1000;
 
 struct AttributionOptions {
     std::size_t max_paths = 20000;  // of a tree, beyond which another method is used

@@ -9,6 +9,7 @@
 #include <bit>
 
 #include "core/tree/attributions.hpp"
+#include "core/util/check.hpp"
 
 namespace treerank {
 
@@ -43,37 +44,24 @@ class ShapleyWeights {
 // One tree, and where up to 64 baseline rows go in it.
 template <class Code>
 struct BaselineTree {
-    const Slot* slots;
+    TreeView walks;
     const double* step;
-    const std::int32_t* set_of;
-    const CategorySet* sets;
-    bool at_end;
     RowSet everyone;
     std::vector<RowSet> left;  // by slot: the rows that go left
 
     BaselineTree(const AttributedForest& forest, std::size_t tree, const CodeMatrix<Code>& baseline,
                  std::size_t first)
-        : slots(forest.walks.slots + forest.walks.starts[tree]),
+        : walks(forest.walks, tree),
           step(forest.step + forest.walks.starts[tree]),
-          set_of(forest.walks.set_of != nullptr ? forest.walks.set_of + forest.walks.starts[tree]
-                                                : nullptr),
-          sets(forest.walks.category_sets),
-          at_end(forest.walks.at_end[tree] != 0),
-          left(
-              static_cast<std::size_t>(forest.walks.starts[tree + 1] - forest.walks.starts[tree])) {
+          left(walks.n_slots) {
         const std::size_t n = std::min(kSetSize, baseline.rows - first);
         everyone = ~RowSet{0} >> (kSetSize - n);
         for (std::size_t s = 0; s < left.size(); ++s) {
-            if (slots[s].next == s) continue;
-            const Code* column = baseline.column(slots[s].feature) + first;
-            for (std::size_t i = 0; i < n; ++i) left[s] |= RowSet{goes_left(s, column[i])} << i;
+            if (walks.is_end(s)) continue;
+            const Code* column = baseline.column(walks.slots[s].feature) + first;
+            for (std::size_t i = 0; i < n; ++i)
+                left[s] |= RowSet{walks.goes_left(s, column[i])} << i;
         }
-    }
-
-    bool goes_left(std::size_t s, std::uint16_t code) const {
-        if (slots[s].next & kCategorical) return sets[set_of[s]].contains(code);
-        const auto shift = static_cast<std::uint16_t>((slots[s].next & kMissingRight) != 0);
-        return static_cast<std::uint16_t>(code - shift) <= slots[s].cut;
     }
 };
 
@@ -94,7 +82,7 @@ class GroupWalk {
         features_ = features;
         pairs_ = pairs;
         expected_ = 0;
-        visit(0, tree_.everyone, tree_.at_end ? 0.0f : static_cast<float>(tree_.step[0]));
+        visit(0, tree_.everyone, tree_.walks.at_end ? 0.0f : static_cast<float>(tree_.step[0]));
         return expected_;
     }
 
@@ -111,14 +99,14 @@ class GroupWalk {
 
     Sums visit(std::uint32_t at, RowSet rows, float sum) {
         if (rows == 0) return {};
-        const Slot slot = tree_.slots[at];
+        const Slot slot = tree_.walks.slots[at];
         if (slot.next == at)
-            return arrive((tree_.at_end ? tree_.step[at] : static_cast<double>(sum)) *
+            return arrive((tree_.walks.at_end ? tree_.step[at] : static_cast<double>(sum)) *
                           std::popcount(rows));
         const std::uint32_t next = slot.next & kNextMask;
         const auto go = [&](std::uint32_t side, RowSet group) {
             const float more =
-                tree_.at_end ? 0.0f : sum + static_cast<float>(tree_.step[next + side]);
+                tree_.walks.at_end ? 0.0f : sum + static_cast<float>(tree_.step[next + side]);
             return visit(next + side, group, more);
         };
         const RowSet left = tree_.left[at];
@@ -126,7 +114,7 @@ class GroupWalk {
             Sums sums = go(0, rows & left);
             return sums += go(1, rows & ~left);
         }
-        const std::uint32_t own = !tree_.goes_left(at, codes_.column(slot.feature)[row_]);
+        const std::uint32_t own = !tree_.walks.goes_left(at, codes_.column(slot.feature)[row_]);
         if (decided_[slot.feature] == kOfRow) return go(own, rows);
         const RowSet agree = rows & (own == 0 ? left : ~left), differ = rows & ~agree;
         Sums sums = go(own, agree);
@@ -183,23 +171,6 @@ class GroupWalk {
     std::vector<std::uint16_t> of_row_, of_baseline_;
 };
 
-// Returns the number of tests on the longest path of any tree.
-std::size_t longest_path(const ForestView& forest) {
-    std::size_t longest = 0;
-    for (std::size_t t = 0; t < forest.n_trees; ++t) {
-        const Slot* slots = forest.slots + forest.starts[t];
-        const auto n = static_cast<std::size_t>(forest.starts[t + 1] - forest.starts[t]);
-        std::vector<std::size_t> depth(n, 0);
-        for (std::size_t s = n; s-- > 0;)
-            if (slots[s].next != s) {
-                const std::size_t next = slots[s].next & kNextMask;
-                depth[s] = 1 + std::max(depth[next], depth[next + 1]);
-            }
-        longest = std::max(longest, depth[0]);
-    }
-    return longest;
-}
-
 constexpr std::size_t kRowsPerTask = 256;  // amortise the walk of the baseline
 
 }  // namespace
@@ -209,7 +180,14 @@ Attributions attribute_baseline(const AttributedForest& forest, const CodeMatrix
                                 const CodeMatrix<Code>& baseline, const AttributionOptions& options,
                                 ThreadPool& pool) {
     const std::size_t n = codes.rows, p = codes.features;
-    const ShapleyWeights weights(std::min(p, longest_path(forest.walks)));
+    std::size_t longest = 0;
+    for (std::size_t t = 0; t < forest.walks.n_trees; ++t)
+        longest = std::max(longest, longest_path(TreeView(forest.walks, t)));
+    check(
+        longest <= kMaxTestsOfPath,
+        "Got a baseline, and a tree with more than 1,000 tests on a path; expected at most 1,000. "
+        "Leave the baseline out, or fit trees of smaller max_depth.");
+    const ShapleyWeights weights(std::min(p, longest));
     std::vector<double> features(n * p, 0.0), expected(n, 0.0);
     Attributions found;
     if (options.interactions) found.values.assign(n * p * p, 0.0);

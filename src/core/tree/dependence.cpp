@@ -16,8 +16,7 @@ using GridSet = std::uint64_t;  // points of a grid, one bit each
 bool goes_left(const FlatTree& tree, std::size_t at, std::uint32_t code) {
     const Slot slot = tree.slots[at];
     if (slot.next & kCategorical) return tree.category_sets[tree.target[at]].contains(code);
-    const std::uint32_t shift = (slot.next & kMissingRight) != 0;
-    return static_cast<std::uint16_t>(code - shift) <= slot.cut;
+    return slot.sends_left(static_cast<std::uint16_t>(code));
 }
 
 // Returns, for each test on the feature, the grid points that it sends left.
@@ -105,14 +104,11 @@ class GroupWalk {
         const Code* column = codes_.column(slot.feature);
         const CategorySet* set =
             slot.next & kCategorical ? &tree_.category_sets[tree_.target[group.slot]] : nullptr;
-        const auto shift = static_cast<std::uint16_t>((slot.next & kMissingRight) != 0);
         std::size_t left = 0, right = 0;
         for (std::size_t i = 0; i < group.end - group.begin; ++i) {
             const std::uint32_t row = rows[i];
             const std::uint16_t code = column[row];
-            const bool goes_right = set != nullptr
-                                        ? !set->contains(code)
-                                        : static_cast<std::uint16_t>(code - shift) > slot.cut;
+            const bool goes_right = set != nullptr ? !set->contains(code) : !slot.sends_left(code);
             rows[left] = row;
             scratch[right] = row;
             left += !goes_right;

@@ -16,26 +16,27 @@ SetValues<Real, Code>::SetValues(const AttributedForest& forest, std::size_t tre
     : AttributedTree(forest, tree),
       codes_(codes),
       update_(update_values<Real>()),
-      test_of_(n_slots_, 0),
-      values_(n_slots_ * kRows) {
-    list_features(features_);
+      features_(tested_features(walks_)),
+      test_of_(walks_.n_slots, 0),
+      values_(walks_.n_slots * kRows) {
     const std::size_t m = features_.size(), words = (m + 63) / 64;
-    std::vector<std::uint64_t> below(n_slots_ * words, 0);  // features tested at or below a slot
+    std::vector<std::uint64_t> below(walks_.n_slots * words,
+                                     0);  // features tested at or below a slot
     above_.resize(m);
     state_.resize(m);
-    for (std::size_t s = n_slots_; s-- > 0;) {
-        if (is_end(s)) {
+    for (std::size_t s = walks_.n_slots; s-- > 0;) {
+        if (walks_.is_end(s)) {
             std::fill_n(values_.data() + s * kRows, kRows, static_cast<Real>(step_[s]));
             continue;
         }
-        const auto found =
-            std::lower_bound(features_.begin(), features_.end(), std::uint32_t{slots_[s].feature});
+        const auto found = std::lower_bound(features_.begin(), features_.end(),
+                                            std::uint32_t{walks_.slots[s].feature});
         SetTest<Real> test;
         test.slot = static_cast<std::uint32_t>(s);
-        test.next = slots_[s].next & kNextMask;
+        test.next = walks_.slots[s].next & kNextMask;
         test.feature = static_cast<std::uint32_t>(found - features_.begin());
         test.share = static_cast<Real>(share_[s]);
-        test.step = at_end_ ? Real{0} : static_cast<Real>(step_[s]);
+        test.step = walks_.at_end ? Real{0} : static_cast<Real>(step_[s]);
         const auto number = static_cast<std::uint32_t>(tests_.size());
         test_of_[s] = number;
         tests_.push_back(test);
@@ -56,20 +57,11 @@ SetValues<Real, Code>::SetValues(const AttributedForest& forest, std::size_t tre
 template <class Real, class Code>
 void SetValues<Real, Code>::take(std::size_t first, std::size_t n) {
     for (std::size_t i = 0; i < tests_.size(); ++i) {
-        const Slot slot = slots_[tests_[i].slot];
-        const Code* column = codes_.column(slot.feature) + first;
+        const std::uint32_t slot = tests_[i].slot;
+        const Code* column = codes_.column(walks_.slots[slot].feature) + first;
         std::uint32_t bits = 0;
-        if (slot.next & kCategorical) {
-            const CategorySet& set = sets_[set_of_[tests_[i].slot]];
-            for (std::size_t r = 0; r < kRows; ++r)
-                bits |= std::uint32_t{set.contains(column[std::min(r, n - 1)])} << r;
-        } else {
-            const auto shift = static_cast<std::uint16_t>((slot.next & kMissingRight) != 0);
-            for (std::size_t r = 0; r < kRows; ++r) {
-                const auto code = static_cast<std::uint16_t>(column[std::min(r, n - 1)] - shift);
-                bits |= std::uint32_t{code <= slot.cut} << r;
-            }
-        }
+        for (std::size_t r = 0; r < kRows; ++r)
+            bits |= std::uint32_t{walks_.goes_left(slot, column[std::min(r, n - 1)])} << r;
         left_[i] = static_cast<std::uint16_t>(bits);
     }
 }
@@ -85,22 +77,22 @@ void SetValues<Real, Code>::scores(double* values) const {
     for (std::size_t r = 0; r < kRows; ++r) {
         std::size_t at = 0;
         float sum = static_cast<float>(step_[0]);
-        while (!is_end(at)) {
+        while (!walks_.is_end(at)) {
             const bool left = (left_[test_of_[at]] >> r) & 1;
-            at = (slots_[at].next & kNextMask) + !left;
+            at = (walks_.slots[at].next & kNextMask) + !left;
             sum += static_cast<float>(step_[at]);
         }
-        values[r] = at_end_ ? step_[at] : static_cast<double>(sum);
+        values[r] = walks_.at_end ? step_[at] : static_cast<double>(sum);
     }
 }
 
 template <class Real, class Code>
 double SetValues<Real, Code>::expected() const {
-    std::vector<double> mean(n_slots_);
-    for (std::size_t s = n_slots_; s-- > 0;) {
-        mean[s] = is_end(s) || !at_end_ ? step_[s] : 0.0;
-        if (is_end(s)) continue;
-        const std::size_t next = slots_[s].next & kNextMask;
+    std::vector<double> mean(walks_.n_slots);
+    for (std::size_t s = walks_.n_slots; s-- > 0;) {
+        mean[s] = walks_.is_end(s) || !walks_.at_end ? step_[s] : 0.0;
+        if (walks_.is_end(s)) continue;
+        const std::size_t next = walks_.slots[s].next & kNextMask;
         mean[s] += share_[s] * mean[next] + (1 - share_[s]) * mean[next + 1];
     }
     return mean[0];
@@ -111,17 +103,11 @@ template class SetValues<float, std::uint16_t>;
 template class SetValues<double, std::uint8_t>;
 template class SetValues<double, std::uint16_t>;
 
-bool has_few_sets(const ForestView& forest, std::size_t tree, std::size_t max_paths) {
+bool has_few_sets(const TreeView& tree, std::size_t max_paths) {
     // A set takes about as long as a dozen paths of a tree that has too many of them.
     constexpr std::size_t kPathsPerSet = 16;
-    const Slot* slots = forest.slots + forest.starts[tree];
-    const auto n = static_cast<std::size_t>(forest.starts[tree + 1] - forest.starts[tree]);
-    std::vector<std::uint32_t> features;
-    for (std::size_t s = 0; s < n; ++s)
-        if (slots[s].next != s) features.push_back(slots[s].feature);
-    std::sort(features.begin(), features.end());
-    const auto m = std::unique(features.begin(), features.end()) - features.begin();
-    return std::ldexp(1.0, static_cast<int>(m)) * kPathsPerSet <= static_cast<double>(max_paths);
+    const auto m = static_cast<int>(tested_features(tree).size());
+    return std::ldexp(1.0, m) * kPathsPerSet <= static_cast<double>(max_paths);
 }
 
 namespace {

@@ -84,7 +84,7 @@ class SetValues : private AttributedTree {
 
     const CodeMatrix<Code>& codes_;
     const UpdateValues<Real> update_;
-    std::vector<std::uint32_t> features_;
+    const std::vector<std::uint32_t> features_;
     std::vector<SetTest<Real>> tests_;               // by descending slot
     std::vector<std::uint32_t> test_of_;             // by slot
     std::vector<std::vector<std::uint32_t>> above_;  // by feature: tests at or above a test of it
@@ -95,7 +95,7 @@ class SetValues : private AttributedTree {
 
 // Whether a tree is to be attributed exactly by all sets of its features, given the number of paths
 // that another tree may have.
-bool has_few_sets(const ForestView& forest, std::size_t tree, std::size_t max_paths);
+bool has_few_sets(const TreeView& tree, std::size_t max_paths);
 
 // Adds the attributions of one tree for the rows [begin, end) to `values` and, unless it is null,
 // those of pairs to `pairs`, from the values of the tree for every set of its features. Returns the

@@ -14,111 +14,143 @@ constexpr int kInterleaved = 12;  // independent walks in flight, to hide memory
 constexpr int kStepsPerTest = 4;
 constexpr std::size_t kTasksPerThread = 4;
 
-// Returns, by node, the side that all leaves below it share; 2 if they differ.
+constexpr std::int8_t kBothSides = 2;
+
+// Returns, by node, the side that all leaves below it share, or kBothSides.
 std::vector<std::int8_t> common_sides(const RankTree& tree) {
     std::vector<std::int8_t> side(tree.tests.size());
     for (std::size_t i = tree.tests.size(); i-- > 0;) {
         const LeafRankNode& node = tree.tests[i];
-        if (node.left < 0) {
+        if (node.left < 0)
             side[i] = static_cast<std::int8_t>(node.side);
-        } else {
-            side[i] = side[node.left] == side[node.right] ? side[node.left] : 2;
-        }
+        else
+            side[i] = side[node.left] == side[node.right] ? side[node.left] : kBothSides;
     }
     return side;
 }
+
+// Compiles one tree, cell by cell.
+class TreeCompiler {
+  public:
+    TreeCompiler(const RankTree& tree, std::vector<std::int32_t>* arrival)
+        : tree_(tree), arrival_(arrival), entries_(tree.cells.size()) {
+        const std::size_t n = tree.tests.size() + 1;
+        reserve_large(flat_.slots, n);
+        reserve_large(flat_.target, n);
+        reserve_large(flat_.test, n);
+        add_slots(1);
+        flat_.category_sets = tree.category_sets;
+        entries_[0].push_back(0);
+        if (arrival == nullptr) {
+            side_ = common_sides(tree);
+        } else {
+            reserve_large(*arrival, n);
+            arrival->assign(1, -1);
+        }
+    }
+
+    FlatTree compile(const std::uint8_t* is_split) {
+        for (std::size_t c = 0; c < tree_.cells.size(); ++c) {
+            if (entries_[c].empty()) continue;
+            if (is_split != nullptr ? is_split[c] != 0 : tree_.cells[c].left >= 0)
+                add_tests(tree_.cells[c], entries_[c]);
+            else
+                add_ends(c);
+        }
+        return std::move(flat_);
+    }
+
+  private:
+    struct Pending {
+        std::uint32_t slot;
+        std::int32_t test;
+    };
+
+    void add_slots(std::size_t n) {
+        flat_.slots.resize(flat_.slots.size() + n);
+        flat_.target.resize(flat_.slots.size(), -1);
+        flat_.test.resize(flat_.slots.size(), -1);
+    }
+
+    void add_ends(std::size_t cell) {
+        for (const std::uint32_t slot : entries_[cell]) {
+            flat_.slots[slot] = {slot, 0, 0xffff};
+            flat_.target[slot] = static_cast<std::int32_t>(cell);
+        }
+    }
+
+    // The side of the cell to which all leaves at or below a node lead, as far as they are merged.
+    std::int32_t side_of(std::int32_t test) const {
+        if (arrival_ == nullptr) return side_[test];
+        return tree_.tests[test].left < 0 ? tree_.tests[test].side : kBothSides;
+    }
+
+    // Writes the tests of a cell once; all slots that lead to it become copies of the first test.
+    void add_tests(const Cell& cell, const std::vector<std::uint32_t>& entries) {
+        stack_.assign(1, {entries[0], cell.first_test});
+        while (!stack_.empty()) {
+            const Pending at = stack_.back();
+            stack_.pop_back();
+            const std::int32_t side = side_of(at.test);
+            if (side != kBothSides) {
+                entries_[side == 0 ? cell.left : cell.right].push_back(at.slot);
+                continue;
+            }
+            const LeafRankNode& node = tree_.tests[at.test];
+            const Pending left{add_test(at), node.left}, right{left.slot + 1, node.right};
+            // The heavier side comes next in memory, so that most walks stay in a cache line.
+            const bool left_first =
+                tree_.tests[node.left].weight.total() >= tree_.tests[node.right].weight.total();
+            stack_.push_back(left_first ? right : left);
+            stack_.push_back(left_first ? left : right);
+        }
+        for (const std::uint32_t slot : entries) {
+            flat_.slots[slot] = flat_.slots[entries[0]];
+            flat_.target[slot] = flat_.target[entries[0]];
+            flat_.test[slot] = flat_.test[entries[0]];
+        }
+    }
+
+    // Writes a test into its slot and adds the slots of its two sides. Returns the left one.
+    std::uint32_t add_test(const Pending& at) {
+        const LeafRankNode& node = tree_.tests[at.test];
+        const SplitCondition& condition = node.condition;
+        const auto next = static_cast<std::uint32_t>(flat_.slots.size());
+        if (next >= kNextMask - 2) throw std::length_error("the tree has too many tests");
+        add_slots(2);
+        if (arrival_ != nullptr) {
+            arrival_->push_back(node.left);
+            arrival_->push_back(node.right);
+        }
+        flat_.test[at.slot] = at.test;
+        Slot& slot = flat_.slots[at.slot];
+        slot = {next, static_cast<std::uint16_t>(condition.feature), 0};
+        if (condition.categorical) {
+            slot.next |= kCategorical;
+            flat_.target[at.slot] = condition.cut;
+            flat_.any_categorical = true;
+        } else if (condition.missing_left) {
+            slot.cut = static_cast<std::uint16_t>(condition.cut);
+        } else {
+            slot.next |= kMissingRight;
+            slot.cut = static_cast<std::uint16_t>(condition.cut - 1);
+        }
+        return next;
+    }
+
+    const RankTree& tree_;
+    std::vector<std::int32_t>* const arrival_;
+    FlatTree flat_;
+    std::vector<std::int8_t> side_;                    // by node, if leaves are merged
+    std::vector<std::vector<std::uint32_t>> entries_;  // slots that lead to a cell
+    std::vector<Pending> stack_;
+};
 
 }  // namespace
 
 FlatTree compile_tree(const RankTree& tree, const std::uint8_t* is_split,
                       std::vector<std::int32_t>* arrival) {
-    FlatTree flat;
-    std::vector<std::int8_t> side;
-    if (arrival == nullptr) side = common_sides(tree);
-    flat.category_sets = tree.category_sets;
-    reserve_large(flat.slots, tree.tests.size() + 1);
-    reserve_large(flat.target, tree.tests.size() + 1);
-    reserve_large(flat.test, tree.tests.size() + 1);
-    flat.slots.resize(1);
-    flat.target.assign(1, -1);
-    flat.test.assign(1, -1);
-    if (arrival != nullptr) {
-        reserve_large(*arrival, tree.tests.size() + 1);
-        arrival->assign(1, -1);
-    }
-
-    const auto write_test = [&](std::int32_t test, std::uint32_t at) {
-        const LeafRankNode& node = tree.tests[test];
-        const auto next = static_cast<std::uint32_t>(flat.slots.size());
-        if (next >= kNextMask - 2) throw std::length_error("the tree has too many tests");
-        flat.slots.resize(next + 2);
-        flat.target.resize(next + 2, -1);
-        flat.test.resize(next + 2, -1);
-        flat.test[at] = test;
-        Slot& slot = flat.slots[at];
-        slot = {next, static_cast<std::uint16_t>(node.condition.feature), 0};
-        if (node.condition.categorical) {
-            slot.next |= kCategorical;
-            flat.target[at] = node.condition.cut;
-            flat.any_categorical = true;
-        } else if (node.condition.missing_left) {
-            slot.cut = static_cast<std::uint16_t>(node.condition.cut);
-        } else {
-            slot.next |= kMissingRight;
-            slot.cut = static_cast<std::uint16_t>(node.condition.cut - 1);
-        }
-        return next;
-    };
-
-    struct Pending {
-        std::uint32_t slot;
-        std::int32_t test;
-    };
-    std::vector<std::vector<std::uint32_t>> entries(
-        tree.cells.size());  // slots that lead to a cell
-    entries[0].push_back(0);
-    std::vector<Pending> stack;
-    for (std::size_t c = 0; c < tree.cells.size(); ++c) {
-        const Cell& cell = tree.cells[c];
-        if (entries[c].empty()) continue;
-        if (is_split != nullptr ? !is_split[c] : cell.left < 0) {
-            for (const std::uint32_t slot : entries[c]) {
-                flat.slots[slot] = {slot, 0, 0xffff};
-                flat.target[slot] = static_cast<std::int32_t>(c);
-            }
-            continue;
-        }
-        stack.assign(1, {entries[c][0], cell.first_test});
-        while (!stack.empty()) {
-            const Pending at = stack.back();
-            stack.pop_back();
-            const LeafRankNode& node = tree.tests[at.test];
-            // All leaves below lead to the same child.
-            const bool ends = arrival == nullptr ? side[at.test] != 2 : node.left < 0;
-            if (ends) {
-                const std::int32_t of_leaves = arrival == nullptr ? side[at.test] : node.side;
-                entries[of_leaves == 0 ? cell.left : cell.right].push_back(at.slot);
-                continue;
-            }
-            const std::uint32_t next = write_test(at.test, at.slot);
-            if (arrival != nullptr) {
-                arrival->push_back(node.left);
-                arrival->push_back(node.right);
-            }
-            // The heavier side comes next in memory, so that most walks stay in a cache line.
-            const bool left_last =
-                tree.tests[node.left].weight.total() >= tree.tests[node.right].weight.total();
-            if (!left_last) stack.push_back({next, node.left});
-            stack.push_back({next + 1, node.right});
-            if (left_last) stack.push_back({next, node.left});
-        }
-        for (const std::uint32_t slot : entries[c]) {
-            flat.slots[slot] = flat.slots[entries[c][0]];
-            flat.target[slot] = flat.target[entries[c][0]];
-            flat.test[slot] = flat.test[entries[c][0]];
-        }
-    }
-    return flat;
+    return TreeCompiler(tree, arrival).compile(is_split);
 }
 
 bool is_sound(const FlatTree& tree, std::size_t n_features) {

@@ -15,14 +15,21 @@ namespace treerank {
 // first test and share its successors: merged cells are stored once, and the flat tree is a graph,
 // not an expansion. Successors come later in the array, except that a slot which ends a walk leads
 // to itself.
-struct Slot {
-    std::uint32_t next;
-    std::uint16_t feature;
-    std::uint16_t cut;
-};
 inline constexpr std::uint32_t kMissingRight = 1u << 30;
 inline constexpr std::uint32_t kCategorical = 1u << 31;
 inline constexpr std::uint32_t kNextMask = kMissingRight - 1;
+struct Slot {
+    std::uint32_t next;  // with the two flags above
+    std::uint16_t feature;
+    std::uint16_t cut;
+
+    // Whether a test that is not categorical sends a code left. If missing values go right, code 0
+    // wraps around to the largest code.
+    bool sends_left(std::uint16_t code) const {
+        const auto shift = static_cast<std::uint16_t>((next & kMissingRight) != 0);
+        return static_cast<std::uint16_t>(code - shift) <= cut;
+    }
+};
 inline constexpr std::size_t kMaxFeatures = 65535;
 
 struct FlatTree {

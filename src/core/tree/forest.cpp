@@ -223,9 +223,8 @@ ForestTree compile_strata(const RankTree& tree, const std::vector<StrataValues>&
     const std::size_t n = flat.slots.size();
     for (const auto& [value, root] : sets) {
         for (std::size_t s = 0; s < n; ++s) {
-            const bool end =
-                (flat.slots[s].next & kNextMask) == s && !(flat.slots[s].next & kCategorical);
-            kept.step.push_back(end ? static_cast<float>(value[flat.target[s]] - root) : 0.0f);
+            const bool is_end = flat.slots[s].next == s;
+            kept.step.push_back(is_end ? static_cast<float>(value[flat.target[s]] - root) : 0.0f);
         }
         kept.step[kept.step.size() - n] += static_cast<float>(root);
     }

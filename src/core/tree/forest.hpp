@@ -70,6 +70,39 @@ struct ForestView {
     std::size_t n_trees = 0;
 };
 
+// One of its trees, with its slots numbered from 0. Arrays that the forest lacks are null.
+struct TreeView {
+    const Slot* slots;
+    std::size_t n_slots;
+    const float* step;
+    const float* weight;
+    const std::int32_t* set_of;
+    const CategorySet* sets;
+    bool at_end;
+
+    TreeView(const ForestView& forest, std::size_t tree)
+        : slots(forest.slots + forest.starts[tree]),
+          n_slots(static_cast<std::size_t>(forest.starts[tree + 1] - forest.starts[tree])),
+          step(of_tree(forest.step, forest, tree)),
+          weight(of_tree(forest.weight, forest, tree)),
+          set_of(of_tree(forest.set_of, forest, tree)),
+          sets(forest.category_sets),
+          at_end(forest.at_end != nullptr && forest.at_end[tree] != 0) {}
+
+    bool is_end(std::size_t slot) const { return slots[slot].next == slot; }
+    bool goes_left(std::size_t slot, std::uint16_t code) const {
+        if (slots[slot].next & kCategorical) return sets[set_of[slot]].contains(code);
+        return slots[slot].sends_left(code);
+    }
+
+  private:
+    template <class Number>
+    static const Number* of_tree(const Number* by_slot, const ForestView& forest,
+                                 std::size_t tree) {
+        return by_slot != nullptr ? by_slot + forest.starts[tree] : nullptr;
+    }
+};
+
 // Whether every walk stays inside the arrays and terminates. `pool` may be null.
 bool is_sound(const ForestView& forest, std::size_t n_features, ThreadPool* pool);
 

@@ -27,7 +27,7 @@ void walk_block(const ForestView& forest, const Block& block, std::size_t first,
         const auto take_row = [&](std::size_t row, std::uint32_t slot, float value) {
             take(t, first + row, slot, value);
         };
-        if (forest.at_end[t] != 0)
+        if (steps.tree.at_end)
             Walker<false, Steps<HasCategories, Block>>(steps).walk(n, take_row);
         else
             Walker<true, Steps<HasCategories, Block>>(steps).walk(n, take_row);
@@ -65,8 +65,6 @@ void walk_forest(const ForestView& forest, const CodeMatrix<Code>& codes, Thread
     });
 }
 
-bool is_end(const Slot* slots, std::uint32_t at) { return slots[at].next == at; }
-
 bool is_sound_slot(const ForestView& forest, std::size_t tree, std::int64_t at,
                    std::size_t n_features) {
     const std::int64_t start = forest.starts[tree], n = forest.starts[tree + 1] - start;
@@ -82,28 +80,21 @@ bool is_sound_slot(const ForestView& forest, std::size_t tree, std::int64_t at,
     return set >= 0 && static_cast<std::size_t>(set) < forest.n_sets;
 }
 
-struct TreeSlots {
-    const Slot* slots;
-    const float* step;
-    const float* weight;
-    std::size_t n;
-};
-
 // Returns whether only the slot at the end of a walk counts.
-bool bake_tree(const TreeSlots& tree, double lambda, float scale, float* step) {
-    std::vector<std::uint8_t> reached(tree.n);
+bool bake_tree(const TreeView& tree, double lambda, float scale, float* step) {
+    std::vector<std::uint8_t> reached(tree.n_slots);
     bool shared = false, adds = false;  // a slot with two predecessors; a step before the end
-    for (std::uint32_t s = 0; s < tree.n; ++s) {
+    for (std::uint32_t s = 0; s < tree.n_slots; ++s) {
         const float scaled = s == 0 ? tree.step[s] : tree.step[s] * scale;
         step[s] = static_cast<float>(scaled / (1 + lambda / tree.weight[s]));
-        if (is_end(tree.slots, s)) continue;
+        if (tree.is_end(s)) continue;
         adds = adds || step[s] != 0;
         std::uint8_t& seen = reached[tree.slots[s].next & kNextMask];
         shared = shared || seen;
         seen = 1;
     }
-    for (std::uint32_t s = 0; !shared && s < tree.n; ++s) {  // successors come later
-        if (is_end(tree.slots, s)) continue;
+    for (std::uint32_t s = 0; !shared && s < tree.n_slots; ++s) {  // successors come later
+        if (tree.is_end(s)) continue;
         const std::uint32_t next = tree.slots[s].next & kNextMask;
         step[next] += step[s];
         step[next + 1] += step[s];
@@ -126,9 +117,7 @@ bool is_sound(const ForestView& forest, std::size_t n_features, ThreadPool* pool
 void bake_shrinkage(const ForestView& forest, double lambda, float scale, ThreadPool& pool,
                     float* step, std::uint8_t* at_end) {
     pool.run(forest.n_trees, [&](std::size_t t) {
-        const std::size_t start = forest.starts[t], n = forest.starts[t + 1] - start;
-        at_end[t] = bake_tree({forest.slots + start, forest.step + start, forest.weight + start, n},
-                              lambda, scale, step + start);
+        at_end[t] = bake_tree(TreeView(forest, t), lambda, scale, step + forest.starts[t]);
     });
 }
 
@@ -150,11 +139,11 @@ bool add_scores_checked(const ForestView& forest, const CodeMatrix<Code>& codes,
             float sum = steps.tree.step[0];
             while (true) {
                 if (!is_sound_slot(forest, t, at, codes.features)) return false;
-                if (steps.is_end(at)) break;
+                if (steps.tree.is_end(at)) break;
                 at = steps.step(row, at);
                 sum += steps.tree.step[at];
             }
-            scores[row] += forest.at_end[t] != 0 ? steps.tree.step[at] : sum;
+            scores[row] += steps.tree.at_end ? steps.tree.step[at] : sum;
         }
     }
     return true;

@@ -13,20 +13,6 @@ inline constexpr std::size_t kRowsTogether = 256;  // rows walked in lockstep
 inline constexpr int kStepsPerTest = 4;
 inline constexpr std::size_t kWideRow = 256;  // up to this many bytes of codes, a row is copied
 
-// One tree, with its slots numbered from 0.
-struct TreeView {
-    const Slot* slots;
-    const float* step;
-    const std::int32_t* set_of;
-    const CategorySet* sets;
-
-    TreeView(const ForestView& forest, std::size_t tree)
-        : slots(forest.slots + forest.starts[tree]),
-          step(forest.step + forest.starts[tree]),
-          set_of(forest.set_of != nullptr ? forest.set_of + forest.starts[tree] : nullptr),
-          sets(forest.category_sets) {}
-};
-
 // The codes of a block of rows, row-major or column-major.
 template <class Code, bool ByRow>
 struct CodeBlock {
@@ -52,11 +38,8 @@ struct Steps {
         if constexpr (HasCategories) {
             if (slot.next & kCategorical) return next + !tree.sets[tree.set_of[at]].contains(code);
         }
-        // If missing values go right, code 0 wraps around to the largest code.
-        const auto shift = static_cast<std::uint16_t>((slot.next >> 30) & 1);
-        return next + (static_cast<std::uint16_t>(code - shift) > slot.cut);
+        return next + !slot.sends_left(code);
     }
-    bool is_end(std::uint32_t at) const { return tree.slots[at].next == at; }
 };
 
 // Walks rows through one tree, all of them one step at a time: the processor has many independent
@@ -87,7 +70,7 @@ class Walker {
             for (int s = 0; s < kStepsPerTest; ++s) move(n);
             std::size_t open = 0, ended = 0;
             for (std::size_t i = 0; i < n; ++i) {
-                const bool end = steps_.is_end(at_[i]);
+                const bool end = steps_.tree.is_end(at_[i]);
                 ended_row_[ended] = row_[open] = row_[i];
                 ended_at_[ended] = at_[open] = at_[i];
                 ended_sum_[ended] = sum_[open] = sum_[i];

@@ -64,17 +64,13 @@ struct Sums {
 
 // Returns, for each slot, what a walk that ends there has added, for every lambda. Empty if a slot
 // can be reached in several ways, which add different sums.
-std::vector<float> sums_by_slot(const ForestView& forest, std::size_t tree,
-                                const Lambdas& lambdas) {
-    const std::size_t start = forest.starts[tree], n = forest.starts[tree + 1] - start;
-    const Slot* slots = forest.slots + start;
-    const float* step = forest.step + start;
-    const float* weight = forest.weight + start;
-    std::vector<std::uint8_t> reached(n);
-    std::vector<float> sums(n * kMaxLambdas);
-    for (std::uint32_t s = 0; s < n; ++s) {  // successors come later
-        if (slots[s].next == s) continue;
-        const std::uint32_t next = slots[s].next & kNextMask;
+std::vector<float> sums_by_slot(const TreeView& tree, const Lambdas& lambdas) {
+    const float *step = tree.step, *weight = tree.weight;
+    std::vector<std::uint8_t> reached(tree.n_slots);
+    std::vector<float> sums(tree.n_slots * kMaxLambdas);
+    for (std::uint32_t s = 0; s < tree.n_slots; ++s) {  // successors come later
+        if (tree.is_end(s)) continue;
+        const std::uint32_t next = tree.slots[s].next & kNextMask;
         if (reached[next] || reached[next + 1]) return {};
         const float* before = sums.data() + s * kMaxLambdas;
         for (const std::uint32_t to : {next, next + 1}) {
@@ -89,10 +85,8 @@ std::vector<float> sums_by_slot(const ForestView& forest, std::size_t tree,
 
 // Walks one row and adds its sums for all lambdas at once.
 template <class Steps>
-void walk_and_add(const ForestView& forest, std::size_t tree, const Steps& steps, std::size_t row,
-                  const Lambdas& lambdas, const Sums& sums) {
-    const float* step = forest.step + forest.starts[tree];
-    const float* weight = forest.weight + forest.starts[tree];
+void walk_and_add(const Steps& steps, std::size_t row, const Lambdas& lambdas, const Sums& sums) {
+    const float *step = steps.tree.step, *weight = steps.tree.weight;
     const std::size_t place = steps.block.place(row);
     float total[kMaxLambdas] = {};
     std::uint32_t at = 0;
@@ -104,11 +98,11 @@ void walk_and_add(const ForestView& forest, std::size_t tree, const Steps& steps
 
 // Adds the values of one tree for some rows.
 template <bool HasCategories, class Block>
-void add_tree(const ForestView& forest, std::size_t tree, const std::vector<float>& by_slot,
-              const Block& block, std::size_t n, const Lambdas& lambdas, const Sums& sums) {
-    const Steps<HasCategories, Block> steps{TreeView(forest, tree), block};
+void add_tree(const TreeView& tree, const std::vector<float>& by_slot, const Block& block,
+              std::size_t n, const Lambdas& lambdas, const Sums& sums) {
+    const Steps<HasCategories, Block> steps{tree, block};
     if (by_slot.empty()) {
-        for (std::size_t i = 0; i < n; ++i) walk_and_add(forest, tree, steps, i, lambdas, sums);
+        for (std::size_t i = 0; i < n; ++i) walk_and_add(steps, i, lambdas, sums);
         return;
     }
     Walker<false, Steps<HasCategories, Block>>(steps).walk(
@@ -120,18 +114,16 @@ void add_tree(const ForestView& forest, std::size_t tree, const std::vector<floa
 // Adds the values of one tree for some rows, crediting each step to the feature that is tested
 // before it. `sums` are by feature, for each row of the task.
 template <bool HasCategories, class Block>
-void add_steps(const ForestView& forest, std::size_t tree, const Block& block, std::size_t n,
-               float lambda, std::size_t n_features, double* sums) {
-    const Steps<HasCategories, Block> steps{TreeView(forest, tree), block};
-    const Slot* slots = forest.slots + forest.starts[tree];
-    const float* step = forest.step + forest.starts[tree];
-    const float* weight = forest.weight + forest.starts[tree];
+void add_steps(const TreeView& tree, const Block& block, std::size_t n, float lambda,
+               std::size_t n_features, double* sums) {
+    const Steps<HasCategories, Block> steps{tree, block};
+    const float *step = tree.step, *weight = tree.weight;
     for (std::size_t i = 0; i < n; ++i) {
         double* own = sums + block.listed[i] * n_features;
         const std::size_t place = block.place(i);
         std::uint32_t at = 0;
         for (std::uint32_t next; (next = steps.step(place, at)) != at; at = next)
-            own[slots[at].feature] += step[next] * weight[next] / (weight[next] + lambda);
+            own[tree.slots[at].feature] += step[next] * weight[next] / (weight[next] + lambda);
     }
 }
 
@@ -211,9 +203,8 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
         for (last = first + 1; last < forest.n_trees && fits(last);) ++last;
         std::vector<std::vector<float>> by_slot(last - first);
         pool.run(last - first, [&](std::size_t t) {
-            const std::int64_t* start = forest.starts + first + t;
-            if (static_cast<std::size_t>(start[1] - start[0]) <= kStepsOfWalk * rows.size())
-                by_slot[t] = sums_by_slot(forest, first + t, padded);
+            const TreeView tree(forest, first + t);
+            if (tree.n_slots <= kStepsOfWalk * rows.size()) by_slot[t] = sums_by_slot(tree, padded);
         });
         run_blocks(pool, rows.size(), kRowsPerTask, [&](std::size_t start, std::size_t end) {
             const Sums own{sums + start * lambdas.size(), lambdas.size()};
@@ -222,8 +213,8 @@ void score_out_of_bag(const ForestView& forest, const CodeMatrix<Code>& codes,
                 pool.check();
                 draws.list_unseen(t, start, end, unseen, n_trees);
                 with_block(forest, asked, start, unseen, [&](auto categories, const auto& block) {
-                    add_tree<categories.value>(forest, t, by_slot[t - first], block, unseen.size(),
-                                               padded, own);
+                    add_tree<categories.value>(TreeView(forest, t), by_slot[t - first], block,
+                                               unseen.size(), padded, own);
                 });
             }
         });
@@ -246,7 +237,7 @@ void score_out_of_bag_by_feature(const ForestView& forest, const CodeMatrix<Code
             pool.check();
             draws.list_unseen(t, start, end, unseen, n_trees);
             with_block(forest, asked, start, unseen, [&](auto categories, const auto& block) {
-                add_steps<categories.value>(forest, t, block, unseen.size(), lambda, p,
+                add_steps<categories.value>(TreeView(forest, t), block, unseen.size(), lambda, p,
                                             sums + start * p);
             });
         }

@@ -20,14 +20,14 @@ class Expansion : private AttributedTree {
   public:
     Expansion(const AttributedForest& forest, std::size_t tree, std::size_t least, std::size_t most)
         : AttributedTree(forest, tree), least_(least), most_(most) {
-        list_features(paths_.features);
+        paths_.features = tested_features(walks_);
         z_.assign(paths_.features.size(), 1.0);
         times_.assign(paths_.features.size(), 0);
     }
 
     PathTree run() {
-        const float at_root = at_end_ ? 0.0f : static_cast<float>(step_[0]);
-        if (is_end(0))
+        const float at_root = walks_.at_end ? 0.0f : static_cast<float>(step_[0]);
+        if (walks_.is_end(0))
             paths_.expected = value_of(0, at_root);
         else
             expand(0, at_root, 1.0, 1);
@@ -39,7 +39,7 @@ class Expansion : private AttributedTree {
 
   private:
     double value_of(std::uint32_t s, float sum) const {
-        return at_end_ ? step_[s] : static_cast<double>(sum);
+        return walks_.at_end ? step_[s] : static_cast<double>(sum);
     }
 
     std::int32_t expand(std::uint32_t s, float sum, double reach, std::size_t depth) {
@@ -51,9 +51,9 @@ class Expansion : private AttributedTree {
         n_distinct_ += times_[feature]++ == 0;
         for (std::uint32_t side = 0; side < 2; ++side) {
             const std::uint32_t next = (test.slot.next & kNextMask) + side;
-            const float total = at_end_ ? 0.0f : sum + static_cast<float>(step_[next]);
+            const float total = walks_.at_end ? 0.0f : sum + static_cast<float>(step_[next]);
             z_[feature] = test.z[side];
-            if (!is_end(next)) {
+            if (!walks_.is_end(next)) {
                 test.child[side] = expand(next, total, reach * test.share[side], depth + 1);
                 if (test.child[side] >= 0)
                     points_below_[number] |=
@@ -80,8 +80,8 @@ class Expansion : private AttributedTree {
 
     PathTest test_of(std::uint32_t s) const {
         PathTest test;
-        test.slot = slots_[s];
-        if (test.slot.next & kCategorical) test.set = sets_ + set_of_[s];
+        test.slot = walks_.slots[s];
+        if (test.slot.next & kCategorical) test.set = walks_.sets + walks_.set_of[s];
         const auto found = std::lower_bound(paths_.features.begin(), paths_.features.end(),
                                             std::uint32_t{test.slot.feature});
         test.feature = static_cast<std::uint32_t>(found - paths_.features.begin());

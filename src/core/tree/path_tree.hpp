@@ -27,9 +27,7 @@ struct PathTest {
     bool is_twig() const { return child[0] < 0 && child[1] < 0; }
 
     bool goes_left(std::uint16_t code) const {
-        if (set != nullptr) return set->contains(code);
-        const auto shift = static_cast<std::uint16_t>((slot.next & kMissingRight) != 0);
-        return static_cast<std::uint16_t>(code - shift) <= slot.cut;
+        return set != nullptr ? set->contains(code) : slot.sends_left(code);
     }
 };
 

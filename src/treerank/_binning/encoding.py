@@ -39,9 +39,7 @@ class Encoding:
 
 def fit_encoding(table: Table, binning: Binning, weights: Weights) -> tuple[Encoding, Matrix]:
     """Fit the encoding to the training rows, and encode them."""
-    units = weights.as_units
-    if units is None:
-        units = np.ones(table.n_rows, dtype=np.int64)
+    units = weights.of_rows(table.n_rows)
     median = np.full(table.n_features, np.nan)
     for j in np.flatnonzero(~binning.is_categorical.astype(bool)):
         median[j] = _median(_numbers(table, int(j)), units)

@@ -23,7 +23,7 @@ def make_folds(
     time: Any = None,
 ) -> list[Fold]:
     """Return training and test rows of each fold. Every class occurs in both."""
-    repeats = check_integer("n_repeats", n_repeats, 1) or 1
+    repeats = check_integer("n_repeats", n_repeats, 1)
     given = _codes("groups", groups, len(labels))
     when = _codes("time", time, len(labels))
     if given is not None and when is not None:
@@ -31,13 +31,13 @@ def make_folds(
     if not is_whole(cv):
         folds = _folds_of_splitter(cv, labels, repeats, given, when)
     elif when is not None:
-        folds = _forward(when, check_integer("cv", cv, 2) or 2)
+        folds = _forward(when, check_integer("cv", cv, 2))
         _check_repeats(repeats, "time")
     elif given is not None:
-        folds = _whole_groups(given, labels, check_integer("cv", cv, 2) or 2, seed)
+        folds = _whole_groups(given, labels, check_integer("cv", cv, 2), seed)
         _check_repeats(repeats, "groups")
     else:
-        folds = _stratified(labels, classes, check_integer("cv", cv, 2) or 2, repeats, seed)
+        folds = _stratified(labels, classes, check_integer("cv", cv, 2), repeats, seed)
     _check_classes(folds, labels, classes)
     return folds
 

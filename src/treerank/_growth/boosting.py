@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from treerank._device.device import Device
 from treerank._growth.boosting_rounds import grow_rounds
 from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import class_units, log_losses
+from treerank._growth.trees import order_of_content
 from treerank._input.focus import Focus
 from treerank._input.weights import Weights
 from treerank._select.quality import quality_of_scores
@@ -137,7 +138,9 @@ class BoostingRows(NamedTuple):
         """Return all rows except those of a fold."""
         return self.take(np.flatnonzero(self._assign_folds(n_folds, seed, n_jobs) != fold))
 
-    def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
+    def folds(
+        self, n_folds: int, n_held: int, seed: int, n_jobs: int
+    ) -> list[tuple[BoostingRows, BoostingRows]]:
         """Return (training rows, held-out rows) for each of the first `n_held` folds."""
         fold = self._assign_folds(n_folds, seed, n_jobs)
         return [
@@ -151,9 +154,8 @@ class BoostingRows(NamedTuple):
 
     def in_order(self, n_jobs: int) -> BoostingRows:
         """Return the rows in an order that depends only on their content."""
-        hashes = _core.row_hashes(self.codes, self.rank.astype(np.uint8), ORDER_SEED, n_jobs)
-        keys = (hashes,) if self.units is None else (self.units, hashes)
-        return self.take(np.lexsort(keys))
+        labels = self.rank.astype(np.uint8)
+        return self.take(order_of_content(self.codes, labels, self.units, ORDER_SEED, n_jobs))
 
     def _assign_folds(self, n_folds: int, seed: int, n_jobs: int) -> NDArray[np.int32]:
         labels = self.rank.astype(np.uint8)
@@ -245,33 +247,3 @@ def boosting_units(weights: Weights) -> tuple[NDArray[np.int64] | None, float]:
         return units, scale
     coarser = 2.0 ** np.ceil(np.log2(units.sum() / MOST_UNITS))
     return np.maximum(np.rint(units / coarser), 1.0).astype(np.int64), scale / coarser
-
-
-def join_trees(trees: list[ForestArrays]) -> ForestArrays | None:
-    """Concatenate the trees, and renumber their category sets."""
-    if not trees:
-        return None
-    sizes = [len(tree.slots) for tree in trees]
-    set_of: Any = np.empty(0, dtype=np.int32)
-    if any(len(tree.category_sets) for tree in trees):
-        first_set = np.cumsum([0] + [len(tree.category_sets) for tree in trees[:-1]])
-        parts = [
-            np.where(tree.set_of >= 0, tree.set_of + shift, -1)
-            if len(tree.set_of)
-            else np.full(size, -1)
-            for tree, size, shift in zip(trees, sizes, first_set, strict=True)
-        ]
-        set_of = np.concatenate(parts).astype(np.int32)
-    return ForestArrays(
-        starts=np.cumsum(
-            np.concatenate([[0], *(np.diff(tree.starts) for tree in trees)]), dtype=np.int64
-        ),
-        slots=np.concatenate([tree.slots for tree in trees]),
-        step=np.concatenate([tree.step for tree in trees]),
-        weight=None,
-        set_of=set_of,
-        category_sets=np.concatenate([tree.category_sets for tree in trees]),
-        importance=np.concatenate([tree.importance for tree in trees]),
-        at_end=np.concatenate([tree.at_end for tree in trees]),
-        left_share=np.concatenate([tree.left_share for tree in trees]),
-    )

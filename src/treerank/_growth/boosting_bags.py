@@ -10,10 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from treerank._binning.binning import Binning
-from treerank._growth.boosting import BoostingPlan, join_trees
+from treerank._growth.boosting import BoostingPlan
 from treerank._growth.boosting_fit import Boosted, RowsToBoost, boost
 from treerank._growth.progress import Report
 from treerank._input.stages import stage
+from treerank._trees.packed_forest import join_forests
 
 # Number of folds. Each bag leaves out the next one; after the last fold, new folds are drawn.
 BAG_FOLDS = 5
@@ -34,7 +35,7 @@ def boost_bags(
         for bag in bags
         if bag.trees is not None
     ]
-    joined = join_trees(trees)
+    joined = join_forests(trees) if trees else None
     start = float(np.mean([bag.start for bag in bags]))
     first = rows.with_coding(binning, 0)
     scored = first.scored(start, [] if joined is None else [joined], plan.n_jobs)

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from treerank._binning.binning import Binning
-from treerank._growth.boosting import BoostingPlan, BoostingRows, join_trees
+from treerank._growth.boosting import BoostingPlan, BoostingRows
 from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import start_score
 from treerank._growth.progress import Report
 from treerank._input.focus import Focus
 from treerank._input.stages import stage
 from treerank._trees.level_sets import forest_with_sets
-from treerank._trees.packed_forest import ForestArrays
+from treerank._trees.packed_forest import ForestArrays, join_forests
 
 FloatArray = NDArray[np.float64]
 
@@ -215,7 +215,8 @@ def boost(
         n_kept += int(np.argmax(qualities)) + 1 - len(qualities)
     for tree in trees[n_kept:]:
         rounds.scored.take_back(tree)
-    return Boosted(join_trees(trees[:n_kept]), start, rounds.scored, np.array(qualities))
+    joined = join_forests(trees[:n_kept]) if n_kept > 0 else None
+    return Boosted(joined, start, rounds.scored, np.array(qualities))
 
 
 class _HeldOut:

@@ -132,16 +132,10 @@ def with_units(shard: Shard, coarser: float) -> Shard:
     return replace(shard, weights=Weights(units=whole))
 
 
-def take_rows(shard: Shard, rows: NDArray[np.intp]) -> Shard:
-    """Return some rows of a shard; their indices among all rows are dropped."""
-    codes = np.ascontiguousarray(shard.codes[:, rows])
-    return Shard(codes, shard.labels[rows], shard.weights.take(rows), 0)
-
-
 def take_fold(shard: Shard, n_folds: int, fold: int, held_out: bool) -> Shard:
     """Return the rows of a fold, or all others."""
     assert shard.place is not None
-    return take_rows(shard, np.flatnonzero((shard.place % n_folds == fold) == held_out))
+    return shard.take(np.flatnonzero((shard.place % n_folds == fold) == held_out))
 
 
 def score(shard: Shard, start: float, trees: list[ForestArrays]) -> FloatArray:

@@ -71,7 +71,6 @@ def warm_trees(forest: Any, data: TrainingData) -> Trees | None:
     before: Trees | None = getattr(forest, "_before_shrinkage", None)
     if not forest.warm_start or before is None:
         return None
-    assert n_trees is not None
     if n_trees < before.n_trees:
         raise ValueError(
             f"Got n_estimators={n_trees} with warm_start=True; expected at least the "

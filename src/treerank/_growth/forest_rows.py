@@ -19,6 +19,7 @@ from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
 from treerank._growth.forest_codings import score_out_of_bag, tree_blocks
 from treerank._growth.progress import part_of, progress_bar
 from treerank._input.validation import TrainingData, class_sizes
+from treerank._input.weights import Weights
 from treerank._select.rank_aggregation import RankAggregation
 from treerank._trees.packed_forest import ForestArrays, Sampling, mean_out_of_bag
 from treerank._trees.splitter_forest import SplitterForest
@@ -31,6 +32,17 @@ class Unseen:
     means: NDArray[np.float64]  # NaN for a row that every tree has drawn
     labels: NDArray[np.uint8]
     units: NDArray[np.int64] | None
+
+    @classmethod
+    def of_rows(
+        cls,
+        means: NDArray[np.float64],
+        labels: NDArray[np.uint8],
+        weights: Weights,
+        rows: NDArray[np.integer[Any]],
+    ) -> Unseen:
+        """Return the means of some rows, with their labels and weights, out of those of all."""
+        return cls(means, labels[rows], weights.take(rows).as_units)
 
 
 class ForestRows(Protocol):
@@ -180,8 +192,7 @@ class LocalForestRows:
         return self._with_labels(parts, rows)
 
     def _with_labels(self, means: NDArray[np.float64], rows: NDArray[np.int64]) -> Unseen:
-        units = self.data.weights.as_units
-        return Unseen(means, self.data.labels[rows], None if units is None else units[rows])
+        return Unseen.of_rows(means, self.data.labels, self.data.weights, rows)
 
     def as_given(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores of the rows as given to `fit`; NaN for rows of weight 0."""

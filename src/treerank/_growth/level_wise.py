@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._growth.progress import Report
 from treerank._growth.shards import Command, Features, Job, Request, RowSelection
-from treerank._trees.ranking_tree import Records, as_records, tree_from_core
+from treerank._trees.ranking_tree import Records, as_bytes, as_records, tree_from_core
 
 # Same layout as the structs of the core (src/core/grow/level_growth.hpp, leafrank_frontier.hpp).
 ROOT = np.dtype([("cell", "<i4"), ("worse_class", "<i4"), ("better_class", "<i4")])
@@ -237,7 +237,7 @@ class _Batch:
             if len(cells) == 0:
                 continue
             wanted = np.empty(0, dtype=np.int32)
-            gathered = roots.view(np.uint8).reshape(len(cells), -1)
+            gathered = as_bytes(roots)
             command = commands[i] = self._placing(i, nothing, gathered, wanted)
             assert command.tree is not None
             cell: NDArray[np.int32] = roots["cell"]

@@ -40,6 +40,11 @@ class Shard:
         """Number of rows."""
         return len(self.labels)
 
+    def take(self, rows: NDArray[np.intp]) -> Shard:
+        """Return some of the rows, as rows of their own: they are counted from 0."""
+        codes = np.ascontiguousarray(self.codes[:, rows])
+        return Shard(codes, self.labels[rows], self.weights.take(rows), 0)
+
 
 class RowSelection(Protocol):
     """Which rows of a shard a tree is grown on, and with which weights."""
@@ -191,17 +196,14 @@ def take_sample(shard: Shard, seed: int, bounds: NDArray[np.uint64] | None) -> S
     if bounds is None:
         return shard
     hashes = _core.row_hashes(shard.codes, shard.labels, seed)
-    chosen = np.flatnonzero(hashes <= bounds[shard.labels])
-    codes = np.ascontiguousarray(shard.codes[:, chosen])
-    return Shard(codes, shard.labels[chosen], shard.weights.take(chosen), shard.first_row)
+    return shard.take(np.flatnonzero(hashes <= bounds[shard.labels]))
 
 
 def content(shard: Shard) -> list[NDArray[np.uint64]]:
     """Return sums, modulo 2^64, that serve as a fingerprint of encoded and labelled rows."""
     hashes = _core.row_hashes(shard.codes, shard.labels, 0)
     numbers = np.arange(shard.first_row, shard.first_row + shard.n_rows, dtype=np.uint64)
-    units = shard.weights.as_units
-    weights = np.ones(shard.n_rows, np.uint64) if units is None else units.astype(np.uint64)
+    weights = shard.weights.of_rows(shard.n_rows).astype(np.uint64)
     odd = np.uint64(2) * numbers + np.uint64(1)
     with np.errstate(over="ignore"):
         return [np.array([np.sum(hashes * odd), np.sum((hashes ^ odd) * weights)], np.uint64)]

@@ -147,9 +147,7 @@ def _evidence(data: TrainingData, folds: Folds, shares: NDArray[np.float64]) -> 
 
 def _row_units(data: TrainingData) -> tuple[NDArray[np.float64], float]:
     """Return the weights of the rows in units, as integers, and the units of a weight of 1."""
-    given = data.weights.as_units
-    if given is None:
-        given = np.ones(data.table.n_rows, np.int64)
+    given = data.weights.of_rows(data.table.n_rows)
     total = given.sum() / data.weights.scale
     scale = 2.0 ** np.floor(np.log2(MOST_UNITS / total))
     if data.weights.scale == 1.0:

@@ -94,8 +94,7 @@ def _grow(
     parent: int,
 ) -> tuple[SplitterTree, list[Caught]]:
     n_rows = rows.shape[1]
-    units = weights.as_units
-    units = np.ones(n_rows, dtype=np.int64) if units is None else units
+    units = weights.of_rows(n_rows)
     if sampling.n_draws > 0:
         units = units * sampling.counts(number, n_rows)
     state = np.random.SeedSequence(options.seed, spawn_key=(number,)).generate_state(1, np.uint64)

@@ -101,7 +101,7 @@ def grow_cell_trees(
 ) -> list[SplitterTree]:
     """Grow a tree on all rows, then one without the rows of each fold."""
     weights = data.weights
-    units = weights.as_units if weights.as_units is not None else np.ones(data.table.n_rows, int)
+    units = weights.of_rows(data.table.n_rows)
     # Rows are ordered by their content, so that splitters do not depend on the given order.
     hashes = _core.row_hashes(codes, data.labels, options.seed, n_jobs)
     order = np.lexsort([units, data.labels, *rows[::-1], hashes])

@@ -130,7 +130,7 @@ def grow_samples(
     design_effect = data.weights.design_effect
     rows: Any = slice(None)
     if options.leafrank.pruning:  # LeafRank's folds depend on the order of the rows
-        rows = _order_of_content(codes, data, options.seed, n_jobs)
+        rows = order_of_content(codes, labels, data.weights.as_units, options.seed, n_jobs)
         codes, labels = np.ascontiguousarray(codes[:, rows]), labels[rows]
     values = code_values(coded) if options.missing == "cell_mean" else None
 
@@ -178,10 +178,15 @@ def _grow_on_device(
     return trees
 
 
-def _order_of_content(codes: Codes, data: TrainingData, seed: int, n_jobs: int) -> NDArray[np.intp]:
+def order_of_content(
+    codes: Codes,
+    labels: NDArray[np.uint8],
+    units: NDArray[np.int64] | None,
+    seed: int,
+    n_jobs: int,
+) -> NDArray[np.intp]:
     """Sort rows by a hash of their content, so that the given order does not matter."""
-    hashes = _core.row_hashes(codes, data.labels, seed, n_jobs)
-    units = data.weights.as_units
+    hashes = _core.row_hashes(codes, labels, seed, n_jobs)
     return np.lexsort([hashes] if units is None else [units, hashes])
 
 

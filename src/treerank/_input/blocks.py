@@ -203,7 +203,7 @@ def table_seen(
     return TableStats(n_rows, len(rows), columns, None, nothing, sampled_units)
 
 
-def block_table(X: TableLike, names: list[str], is_categorical: Sequence[bool]) -> Table:
+def block_table(X: TableLike, names: list[str], is_categorical: NDArray[np.uint8]) -> Table:
     """Return a block as a table ready for encoding; the kind of each column is known."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     columns = []
@@ -216,7 +216,7 @@ def block_table(X: TableLike, names: list[str], is_categorical: Sequence[bool]) 
                 columns.append(Column(name, _numbers(series, name)))
         return Table(len(frame), names, None, columns)
     matrix = _check_matrix(X)
-    if not any(is_categorical):
+    if not is_categorical.any():
         return Table(len(matrix), names, matrix, [])
     for j, (name, levels) in enumerate(zip(names, is_categorical, strict=True)):
         values = matrix[:, j]

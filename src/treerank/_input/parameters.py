@@ -6,7 +6,7 @@ import math
 import numbers
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -32,6 +32,14 @@ def listed(names: Sequence[Any]) -> str:
 def is_whole(value: Any) -> bool:
     """Whether a parameter is an integer and not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+@overload
+def check_integer(name: str, value: Any, minimum: int, *, none: Literal[False] = False) -> int: ...
+
+
+@overload
+def check_integer(name: str, value: Any, minimum: int, *, none: Literal[True]) -> int | None: ...
 
 
 def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -167,13 +167,13 @@ def class_sizes(data: TrainingData) -> NDArray[np.float64]:
     return np.asarray(sizes, dtype=np.float64)
 
 
-def validate_rows(estimator: Any, X: TableLike | Table, is_categorical: Sequence[bool]) -> Table:
+def validate_rows(estimator: Any, X: TableLike | Table, is_categorical: NDArray[np.uint8]) -> Table:
     """Check that rows to be scored match the data that the estimator was fitted to."""
     if isinstance(X, Table):  # already checked
         return X
     n_rows, matrix, frame = _open_table(estimator, X, reset=False)
     names = _feature_names(estimator, frame)
-    wanted = {j for j, flag in enumerate(is_categorical) if flag}
+    wanted = set(np.flatnonzero(is_categorical).tolist())
     return _make_table(n_rows, names, matrix, frame, wanted, fitted=True)
 
 

@@ -52,7 +52,12 @@ class Weights:
         """Integer weights in either form; None if every row has weight 1."""
         return self.repeats.astype(np.int64) if self.repeats is not None else self.units
 
-    def take(self, rows: NDArray[np.intp]) -> Weights:
+    def of_rows(self, n_rows: int) -> NDArray[np.int64]:
+        """Return `as_units` for this many rows, with ones if every row has weight 1."""
+        units = self.as_units
+        return np.ones(n_rows, dtype=np.int64) if units is None else units
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> Weights:
         """Return the weights of some of the rows, in the same units."""
         return replace(
             self,

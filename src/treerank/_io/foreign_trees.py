@@ -72,7 +72,7 @@ class RankerSource(TreeSource):
         if self.front is not None:
             X = self.front.transform(X)
         binning = self.model._binning
-        table = validate_rows(self.model, X, binning.is_categorical.astype(bool).tolist())
+        table = validate_rows(self.model, X, binning.is_categorical)
         if table.matrix is not None:
             return table.matrix.astype(np.float64)
         columns = [

@@ -170,7 +170,7 @@ class Reading:
         """Read the features and write their codes into the folder."""
         max_bins = check_max_bins(self.estimator.max_bins, data.table.n_rows)
         binning, sample = self._binning(data, has_weight, max_bins, n_jobs, progress)
-        levels = binning.is_categorical.astype(bool).tolist()
+        levels = binning.is_categorical
         ordered = features_by_statistic(self.estimator.categories, binning)
         plan, n_features = self.estimator._category_plan(data.class_rows), len(self.names)
         shape = plan.n_code_rows(n_features, len(ordered)), data.table.n_rows

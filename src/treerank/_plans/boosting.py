@@ -89,7 +89,6 @@ def plan_boosting(
     stops = bool(model.early_stopping) or is_validated
     n_bags = _bags(model, data.class_rows, stops)
     patience = check_integer("n_iter_no_change", model.n_iter_no_change, 1)
-    assert patience is not None
     shape = _shape(model, data)
     choice = _choice(model, data, stops, focus)
     n_rounds, rate = _rounds(model, data, stops, choice)
@@ -171,7 +170,6 @@ def _bags(model: Any, class_rows: NDArray[np.int64], stops: bool) -> int:
         is_small = len(class_rows) == 2 and class_rows.sum() < VAST_ROWS
         return USUAL_BAGS if is_open and is_small and rarest >= LEAST_TO_BAG else 1
     n_bags = check_integer("n_bags", model.n_bags, 1)
-    assert n_bags is not None
     _check_bags(n_bags, stops, model.warm_start, rarest)
     return n_bags
 
@@ -237,7 +235,6 @@ def _rounds(
         usual = FEW_TREES if _has_few(model, data) else USUAL_TREES
         given = MOST_TREES if choice or stops else usual
     n_rounds = check_integer("n_estimators", given, 1)
-    assert n_rounds is not None
     has_many = choice is not None and data.table.n_rows >= MANY_ROWS
     step = _auto_number("learning_rate", rate, MANY_ROWS_RATE if has_many else FEW_ROWS_RATE)
     if step == 0:

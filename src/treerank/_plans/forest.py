@@ -75,7 +75,6 @@ def plan_forest(
     check_choice("bootstrap", forest.bootstrap, [True, False])
     check_choice("oob_score", forest.oob_score, [True, False])
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
-    assert n_trees is not None
     focus = check_focus(forest.focus, len(data.classes))
     sampling = _sampling(forest, n_rows, seed_of(forest.random_state) if seed is None else seed)
     by_rank = forest.aggregation != "posterior"
@@ -120,7 +119,6 @@ def plan_categories(forest: Any, class_rows: NDArray[np.int64]) -> CategoryPlan:
     number of trees.
     """
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
-    assert n_trees is not None
     has_sets = forest.categories == "auto"
     if forest.aggregation != "posterior" or class_rows.sum() >= CODED_ROWS:
         return CategoryPlan(1, has_sets)

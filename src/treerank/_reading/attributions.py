@@ -110,11 +110,12 @@ def attributions(
         Also compute the interaction values of pairs of features.
     max_paths : int, default=20_000
         Used without a baseline only. Cells that are merged and split again are reached by many
-        paths. For a tree with more paths than this, the values are computed from the values of
-        all subsets of its features if there are at most ``max_paths / 16`` subsets (by default,
-        up to ten features). For all other such trees, they are estimated from the contributions
-        along random orders of the features, about 400 over all trees. Estimated values still sum
-        to the score, and `exact` is False. With a baseline, all values are exact.
+        paths. For a tree with more paths than this, or with more than 1,000 tests on a path, the
+        values are computed from the values of all subsets of its features if there are at most
+        ``max_paths / 16`` subsets (by default, up to ten features). For all other such trees, they
+        are estimated from the contributions along random orders of the features, about 400 over all
+        trees. Estimated values still sum to the score, and `exact` is False. With a baseline, all
+        values are exact, and no path may have more than 1,000 tests.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def attributions(
     True
     """
     check_choice("interactions", interactions, [True, False])
-    limit = check_integer("max_paths", max_paths, 1) or 1
+    limit = check_integer("max_paths", max_paths, 1)
     trees = tree_sum(model)
     table = rows_of(model, X, "X")
     n_jobs = check_n_jobs(model.n_jobs)
@@ -213,15 +214,15 @@ def _check_paths(trees: TreeSum, max_paths: int) -> None:
     if len(paths):
         raise ValueError(
             f"Got interactions=True and a tree with {paths.max():,.0f} paths to its merged cells "
-            f"and many features; expected at most max_paths={max_paths:,} paths. Give a baseline: "
-            "against one, interactions are exact for any tree."
+            f"and many features; expected at most max_paths={max_paths:,} paths, and 1,000 tests "
+            "on each. Give a baseline: against one, the number of paths does not matter."
         )
 
 
 def rows_of(model: Any, X: TableLike | Table, name: str) -> Table:
     """Validate rows; an error names the argument that they were passed as."""
     try:
-        return validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())
+        return validate_rows(model, X, model._binning.is_categorical)
     except ValueError as error:
         if name == "X":
             raise

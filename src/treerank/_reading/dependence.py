@@ -12,10 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank import _core
 from treerank._binning.binning import Binning, Codes
-from treerank._input.parameters import check_choice, check_integer, check_n_jobs, invalid_parameter
+from treerank._input.parameters import (
+    check_choice,
+    check_integer,
+    check_n_jobs,
+    invalid_parameter,
+    is_whole,
+)
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
-from treerank._trees.ranking_tree import RankTree, _set_bytes
+from treerank._trees.ranking_tree import RankTree, as_bytes
 
 if TYPE_CHECKING:
     from treerank._base import TreeRanker
@@ -101,9 +107,9 @@ def partial_dependence(
     """
     check_has_tests(model, " For other models see sklearn.inspection.partial_dependence.")
     check_choice("response", response, ["score", "probability"])
-    resolution = check_integer("grid_resolution", grid_resolution, 2) or 2
+    resolution = check_integer("grid_resolution", grid_resolution, 2)
     low, high = _check_percentiles(percentiles)
-    table = validate_rows(model, X, model._binning.is_categorical.astype(bool).tolist())
+    table = validate_rows(model, X, model._binning.is_categorical)
     chosen = find_features(table.names, features)
     binning, n_jobs = model._binning, check_n_jobs(model.n_jobs)
     weights = _check_weights(sample_weight, table.n_rows)
@@ -135,24 +141,22 @@ def find_features(names: list[str], features: Any) -> list[int]:
     expected = "one or two different features, by name or position"
     if len(given) not in (1, 2):
         raise invalid_parameter("features", features, expected)
-    found = []
-    for feature in given:
-        if isinstance(feature, str) and feature in names:
-            found.append(names.index(feature))
-        elif _is_whole(feature) and 0 <= int(feature) < len(names):
-            found.append(int(feature))
-        else:
-            raise ValueError(
-                f"Got feature {feature!r}; expected a column name, or a position from 0 to "
-                f"{len(names) - 1}."
-            )
+    found = [find_feature(names, feature) for feature in given]
     if len(set(found)) < len(found):
         raise invalid_parameter("features", features, expected)
     return found
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+def find_feature(names: list[str], feature: Any) -> int:
+    """Position of a feature that is given by name or position."""
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if is_whole(feature) and 0 <= feature < len(names):
+        return int(feature)
+    raise ValueError(
+        f"Got feature {feature!r}; expected a column name, or a position from 0 to "
+        f"{len(names) - 1}."
+    )
 
 
 def _check_percentiles(percentiles: Any) -> tuple[float, float]:
@@ -232,8 +236,8 @@ def _sum_over_grid(
     n_jobs: int,
 ) -> Floats:
     """Sum over the rows for the whole grid, with one walk per block of 64 x 64 grid points."""
-    slots, target = tree._flat
-    sets = _set_bytes(tree.category_sets)
+    slots, target = tree.flat
+    sets = as_bytes(tree.category_sets)
     places, distinct = [], []
     for j, grid in varied:
         place = alike_codes(tree, j, grid)

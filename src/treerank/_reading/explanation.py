@@ -139,7 +139,7 @@ def explain(model: Any, X: TableLike) -> list[Explanation]:
     """
     check_has_tests(model)
     binning, tree = model._binning, model.tree_
-    table = validate_rows(model, X, binning.is_categorical.astype(bool).tolist())
+    table = validate_rows(model, X, binning.is_categorical)
     n_jobs = check_n_jobs(model.n_jobs)
     codes = binning.transform(table, n_jobs)
     strata = model._stratum[tree.apply(codes, n_jobs)]

@@ -111,7 +111,7 @@ def attribution_importance(
     True
     """
     level = check_level(level)
-    n_draws = check_integer("n_bootstrap", n_bootstrap, 2) or 2
+    n_draws = check_integer("n_bootstrap", n_bootstrap, 2)
     tree_sum(model)  # raises for models that have no attributions
     table = rows_of(model, X, "X")
     members = check_groups(groups, table.names)
@@ -179,7 +179,7 @@ def auc_importance(
     """
     check_is_fitted(model)
     level = check_level(level)
-    repeats = check_integer("n_repeats", n_repeats, 1) or 1
+    repeats = check_integer("n_repeats", n_repeats, 1)
     classes = label_order_of(model)
     labels = check_known_labels(y, classes)
     frame = open_frame(X)

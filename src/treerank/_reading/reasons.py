@@ -117,7 +117,7 @@ def reasons(
     >>> print(found[0])
     worst perimeter 184.6; half of the population have at most 97.66
     """
-    n = check_integer("n", n, 1) or 1
+    n = check_integer("n", n, 1)
     check_choice("reference", reference, list(REFERENCES))
     check_choice("direction", direction, ["down", "up"])
     check_number("cutoff", cutoff, -np.inf)

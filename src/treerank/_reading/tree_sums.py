@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._trees.packed_forest import ForestArrays
-from treerank._trees.ranking_tree import CATEGORICAL, NO_CUT, SLOT, RankTree, _set_bytes
+from treerank._trees.ranking_tree import CATEGORICAL, NO_CUT, SLOT, RankTree, as_bytes, as_records
 
 Floats = NDArray[np.float64]
 
@@ -64,8 +64,8 @@ def tree_sum(model: Any) -> TreeSum | None:
 
 def _of_tree(model: Any) -> TreeSum:
     tree = model.tree_
-    slots, target = tree._flat
-    records = np.ascontiguousarray(slots).view(SLOT).ravel()
+    slots, target = tree.flat
+    records = as_records(slots, SLOT)
     is_end = records["cut"] == NO_CUT
     in_set = ~is_end & (records["next"] & CATEGORICAL != 0)
     stratum = model._stratum[np.where(is_end, target, 0)]
@@ -74,7 +74,7 @@ def _of_tree(model: Any) -> TreeSum:
         slots=np.ascontiguousarray(slots),
         step=np.where(is_end, model.partition_.scores[stratum], 0.0),
         set_of=np.where(in_set, target, -1).astype(np.int32),
-        category_sets=_set_bytes(tree.category_sets),
+        category_sets=as_bytes(tree.category_sets),
         at_end=np.ones(1, dtype=np.uint8),
         left_share=tree.left_shares,
         factor=1.0,

@@ -160,7 +160,7 @@ def report(
     >>> text.startswith("<!DOCTYPE html>")
     True
     """
-    seed = check_integer("random_state", random_state, 0) or 0
+    seed = check_integer("random_state", random_state, 0)
     wanted = PageOptions(
         out, X_new, ids, groups, segments, champion, appendix, title, rows, check_level(level),
         seed, validation,

@@ -191,7 +191,7 @@ def bin_once(model: Any, X: TableLike) -> Any:
     binning = getattr(model, "_binning", None)
     if not isinstance(binning, Binning):
         return X
-    checked = validate_rows(model, X, binning.is_categorical.astype(bool).tolist())
+    checked = validate_rows(model, X, binning.is_categorical)
     return bin_table(checked, binning, check_n_jobs(model.n_jobs))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._trees.ranking_tree import NEXT_MASK, NO_CUT, SLOT
+from treerank._trees.ranking_tree import NEXT_MASK, NO_CUT, SLOT, as_records
 
 if TYPE_CHECKING:
     from treerank._growth.forest_rows import Unseen
@@ -61,7 +61,7 @@ def choose_feature_weights(some: Unseen, used: NDArray[np.bool_]) -> NDArray[np.
 
 def weigh_features(trees: ForestArrays, weights: NDArray[np.float64]) -> ForestArrays:
     """Multiply every step by the weight of the feature tested before it."""
-    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    slots = as_records(trees.slots, SLOT)
     tests = np.flatnonzero(slots["cut"] != NO_CUT)
     first = np.repeat(trees.starts[:-1], np.diff(trees.starts))
     child = first[tests] + (slots["next"][tests] & NEXT_MASK)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from treerank import _core
-from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.validation import TrainingData
 from treerank._input.warn import warn
 
@@ -37,10 +37,9 @@ def assign_folds(
     the rows does not matter; `hashes` returns the hashes for a seed. Equal rows are assigned at
     random: spread evenly, the held-out rows would repeat the noise of the training rows.
     """
-    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+    if not is_whole(cv):
         return _folds_of_splitter(cv, data)
     wanted = check_integer("cv", cv, 2)
-    assert wanted is not None
     n_folds = min(wanted, int(data.class_rows.min()))
     if n_folds < 2:
         warn_of_tiny_class(data.classes, data.class_rows)

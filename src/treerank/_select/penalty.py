@@ -103,13 +103,7 @@ def prune_by_penalty(tree: CellTree, penalty: StructuralPenalty) -> tuple[CellTr
     # No subtree gains more than the whole tree, so larger penalties need not be considered.
     within = int(np.searchsorted(costs - costs[0], tree.cells["auc_gain"].sum(), side="right"))
     costs = np.ascontiguousarray(costs[: max(within, 1)])
-    cells = tree.cells
-    gains, keep_split = _core.penalised_subtree(
-        np.ascontiguousarray(cells["left"]),
-        np.ascontiguousarray(cells["right"]),
-        np.ascontiguousarray(cells["auc_gain"]),
-        costs,
-    )
+    gains, keep_split = _core.penalised_subtree(*tree.children_and_gains, costs)
     path = PenaltyPath(
         n_leaves=n_leaves[: len(gains)],
         train_auc=0.5 + gains,

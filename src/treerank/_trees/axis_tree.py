@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._input.categories import SharedLevels
+from treerank._trees.ranking_tree import as_bytes
 
 # Same layout as the struct of the core (src/core/geometric/geometric.hpp).
 NODE = np.dtype(
@@ -107,7 +108,7 @@ class AxisTree:
         `interest` tells for each leaf whether it predicts the class of interest.
         """
         return _core.find_boundary(
-            _bytes(self.nodes), _bytes(self.category_sets), interest.astype(np.uint8), seen,
+            as_bytes(self.nodes), as_bytes(self.category_sets), interest.astype(np.uint8), seen,
             scale, n_jobs,
         )  # fmt: skip
 
@@ -182,7 +183,7 @@ def build_axis_tree(
         )
     try:
         records: Any = _core.expand_boxes(
-            _bytes(nodes), _bytes(category_sets), np.array(n_codes, dtype=np.int32), limit
+            as_bytes(nodes), as_bytes(category_sets), np.array(n_codes, dtype=np.int32), limit
         )
     except ValueError as error:
         hint = ""
@@ -198,8 +199,3 @@ def new_nodes(n_nodes: int) -> NDArray[Any]:
     for name in ("left", "right", "feature", "category_set", "leaf"):
         nodes[name] = -1
     return nodes
-
-
-def _bytes(records: NDArray[Any]) -> NDArray[np.uint8]:
-    size = records.dtype.itemsize * (records.shape[1] if records.ndim == 2 else 1)
-    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), size)

@@ -227,20 +227,7 @@ class ForestArrays:
         """Append more trees of the same forest; the shrinkage must not be baked in yet."""
         assert self.weight is not None
         assert more.weight is not None
-        return ForestArrays(
-            starts=np.concatenate([self.starts, more.starts[1:] + self.starts[-1]]),
-            slots=np.concatenate([self.slots, more.slots]),
-            step=np.concatenate([self.step, more.step]),
-            weight=np.concatenate([self.weight, more.weight]),
-            set_of=_join_sets(self, more),
-            category_sets=np.concatenate([self.category_sets, more.category_sets]),
-            importance=np.concatenate([self.importance, more.importance]),
-            left_share=_join_shares(self.left_share, more.left_share),
-            layers=None if self.layers is None else np.hstack([self.layers, more.layers]),
-            cut_weights=self.cut_weights,
-            steps=None if self.steps is None else np.dstack([self.steps, more.steps]),
-            shrinkages=self.shrinkages,
-        )
+        return join_forests([self, more])
 
 
 def mean_out_of_bag(sums: NDArray[np.float64], n_trees: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -249,21 +236,41 @@ def mean_out_of_bag(sums: NDArray[np.float64], n_trees: NDArray[np.int32]) -> ND
         return np.asarray(sums / n_trees[:, np.newaxis])
 
 
-def _join_shares(a: Any, b: Any) -> Any:
-    """Return the shares of both forests, or None if one of them has none."""
-    return None if a is None or b is None else np.concatenate([a, b])
+def join_forests(forests: list[ForestArrays]) -> ForestArrays:
+    """Concatenate the trees of one or more forests, and renumber their category sets."""
+
+    def joined(name: str) -> Any:
+        parts = [getattr(forest, name) for forest in forests]
+        return None if any(part is None for part in parts) else np.concatenate(parts, axis=-1)
+
+    sizes = np.concatenate([np.diff(forest.starts) for forest in forests])
+    return ForestArrays(
+        starts=np.cumsum(np.append(0, sizes), dtype=np.int64),
+        slots=np.concatenate([forest.slots for forest in forests]),
+        step=joined("step"),
+        weight=joined("weight"),
+        set_of=_join_sets(forests),
+        category_sets=np.concatenate([forest.category_sets for forest in forests]),
+        importance=np.concatenate([forest.importance for forest in forests]),
+        at_end=joined("at_end"),
+        left_share=joined("left_share"),
+        layers=joined("layers"),
+        cut_weights=forests[0].cut_weights,
+        steps=joined("steps"),
+        shrinkages=forests[0].shrinkages,
+    )
 
 
-def _join_sets(a: ForestArrays, b: ForestArrays) -> NDArray[np.int32]:
-    """Return the indices of the category sets; those of the second forest follow the first."""
-    if len(a.set_of) == 0 and len(b.set_of) == 0:
-        return a.set_of
-    parts = []
-    for arrays, shift in ((a, 0), (b, len(a.category_sets))):
-        sets = arrays.set_of
-        if len(sets) == 0:
-            sets = np.full(len(arrays.slots), -1, dtype=np.int32)
-        parts.append(np.where(sets >= 0, sets + shift, sets).astype(np.int32))
+def _join_sets(forests: list[ForestArrays]) -> NDArray[np.int32]:
+    """Return the index of each slot's category set; those of a forest follow the one before."""
+    if not any(len(forest.set_of) for forest in forests):
+        return forests[0].set_of
+    parts, first = [], 0
+    for forest in forests:
+        has_sets = len(forest.set_of) > 0
+        own = forest.set_of if has_sets else np.full(len(forest.slots), -1, dtype=np.int32)
+        parts.append(np.where(own >= 0, own + first, -1).astype(np.int32))
+        first += len(forest.category_sets)
     return np.concatenate(parts)
 
 

@@ -44,7 +44,13 @@ Records = NDArray[Any]
 
 def as_records(values: NDArray[np.uint8], dtype: np.dtype[Any]) -> Records:
     """View rows of bytes, as the core returns them, as records."""
-    return np.asarray(values.view(dtype).reshape(len(values)))
+    return np.ascontiguousarray(values).view(dtype).reshape(len(values))
+
+
+def as_bytes(records: NDArray[Any]) -> NDArray[np.uint8]:
+    """View records, or rows of numbers, as the rows of bytes that the core takes."""
+    size = records.itemsize * (records.shape[1] if records.ndim == 2 else 1)
+    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), size)
 
 
 @dataclass(frozen=True)
@@ -103,15 +109,22 @@ class CellTree(ABC):
         With up to three classes, the gains of the splits are additive; with four or more, the gain
         of a split depends on how the other cells are split.
         """
-        left, right, gain = self._gains
+        left, right, gain = self.children_and_gains
         if not self._has_additive_gains:
             return _core.vus_complexity(left, right, np.ascontiguousarray(self.counts))
         return _core.cost_complexity(left, right, gain)
 
     @property
-    def _gains(self) -> list[NDArray[Any]]:
-        """Children of the cells, and the gains of their splits."""
-        return [np.ascontiguousarray(self.cells[name]) for name in ("left", "right", "auc_gain")]
+    def children_and_gains(
+        self,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """Left and right children of the cells, and the gains of their splits."""
+        cells = self.cells
+        return (
+            np.ascontiguousarray(cells["left"]),
+            np.ascontiguousarray(cells["right"]),
+            np.ascontiguousarray(cells["auc_gain"]),
+        )
 
     @property
     def _has_additive_gains(self) -> bool:
@@ -193,7 +206,7 @@ class CellTree(ABC):
 
     def cell_counts(self, leaf_counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the counts of all cells from those of the leaf cells."""
-        left, right, _ = self._gains
+        left, right, _ = self.children_and_gains
         counts = np.ascontiguousarray(leaf_counts, dtype=np.float64)
         return _core.sum_children(left, right, counts).reshape(counts.shape)
 
@@ -233,13 +246,14 @@ class RankTree(CellTree):
     category_sets: NDArray[np.uint64]
 
     @cached_property
-    def _flat(self) -> tuple[Records, NDArray[np.int32]]:
+    def flat(self) -> tuple[Records, NDArray[np.int32]]:
+        """Slots for scoring, and what each leads to: the cell at its end, or its category set."""
         return self._compiled[:2]
 
     @cached_property
     def _compiled(self) -> tuple[Records, NDArray[np.int32], NDArray[np.int32]]:
         slots, target, test = _core.compile_tree(
-            _bytes(self.cells), _bytes(self.tests), _set_bytes(self.category_sets),
+            as_bytes(self.cells), as_bytes(self.tests), as_bytes(self.category_sets),
             self.is_split.astype(np.uint8),
         )  # fmt: skip
         return slots, target, test
@@ -266,22 +280,22 @@ class RankTree(CellTree):
 
     def apply(self, rows: Codes, n_jobs: int = 1) -> NDArray[np.int32]:
         """Return the leaf cell of each row."""
-        slots, target = self._flat
-        return _core.apply(slots, target, _set_bytes(self.category_sets), rows, n_jobs)
+        slots, target = self.flat
+        return _core.apply(slots, target, as_bytes(self.category_sets), rows, n_jobs)
 
     @property
     def for_device(self) -> FoldTree:
         """The tree in the form that a device takes."""
-        slots, target = self._flat
-        return FoldTree(slots, target, _set_bytes(self.category_sets), self.n_cells)
+        slots, target = self.flat
+        return FoldTree(slots, target, as_bytes(self.category_sets), self.n_cells)
 
     def leaf_weights(
         self, rows: Codes, labels: NDArray[np.uint8], weights: Weights, n_jobs: int = 1
     ) -> NDArray[np.int64]:
         """Return the units of each class in each leaf cell; rows of weight 0 are skipped."""
-        slots, target = self._flat
+        slots, target = self.flat
         result = _core.leaf_weights(
-            slots, target, _set_bytes(self.category_sets), rows, labels, weights.repeats,
+            slots, target, as_bytes(self.category_sets), rows, labels, weights.repeats,
             weights.units, self.n_cells, self.n_classes, n_jobs,
         )  # fmt: skip
         return result.reshape(self.n_cells, self.n_classes)
@@ -299,8 +313,8 @@ class RankTree(CellTree):
         """Return the `leaf_weights` of each tree for the rows of its fold."""
         own = [tree for tree in trees if isinstance(tree, RankTree)]
         found = _core.held_out_weights(
-            [tree._flat[0] for tree in own], [tree._flat[1] for tree in own],
-            [_set_bytes(tree.category_sets) for tree in own], rows, labels, weights.repeats,
+            [tree.flat[0] for tree in own], [tree.flat[1] for tree in own],
+            [as_bytes(tree.category_sets) for tree in own], rows, labels, weights.repeats,
             weights.units, folds, [tree.n_cells for tree in own], own[0].n_classes, n_jobs,
         )  # fmt: skip
         return [one.reshape(tree.n_cells, -1) for one, tree in zip(found, own, strict=True)]
@@ -328,8 +342,11 @@ class RankTree(CellTree):
 def find_sequences(trees: Sequence[CellTree], n_jobs: int) -> None:
     """Compute the `sequence` of several trees in advance, one thread per tree."""
     waiting = [tree for tree in trees if "sequence" not in vars(tree) and tree._has_additive_gains]
-    left, right, gain = ([tree._gains[k] for tree in waiting] for k in range(3))
-    found = _core.cost_complexities(left, right, gain, n_jobs)
+    given = [tree.children_and_gains for tree in waiting]
+    found = _core.cost_complexities(
+        [left for left, _, _ in given], [right for _, right, _ in given],
+        [gain for _, _, gain in given], n_jobs,
+    )  # fmt: skip
     for tree, sequence in zip(waiting, found, strict=True):
         vars(tree)["sequence"] = sequence  # where `cached_property` stores it
 
@@ -350,16 +367,8 @@ def upper_shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def tree_from_core(arrays: tuple[Any, ...], scale: float) -> RankTree:
     """Wrap a tree of the core, and convert units back to weights."""
     cells, weight, tests, sets, _ = arrays
-    tests = tests.view(TEST).reshape(len(tests)).copy()
+    tests = as_records(tests, TEST).copy()
     tests["negative"] /= scale
     tests["positive"] /= scale
-    cells = cells.view(CELL).ravel()
+    cells = as_records(cells, CELL)
     return RankTree(cells, weight.reshape(len(cells), -1) / scale, tests, sets.view(np.uint64))
-
-
-def _bytes(records: Records) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(records).view(np.uint8).reshape(len(records), records.itemsize)
-
-
-def _set_bytes(sets: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    return np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32)

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from treerank._input.parameters import check_integer
 from treerank.baselines._kernel_ranker import KernelRanker
-from treerank.baselines._parameters import check_integer, check_number
+from treerank.baselines._parameters import check_above
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
 
@@ -96,9 +97,9 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number("C", self.C, above=0)
-        check_number("tol", self.tol, above=0)
-        check_integer("max_iter", self.max_iter, least=1)
+        check_above("C", self.C, 0)
+        check_above("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
 
     def _fit_linear(
         self, features: FloatArray, rows: TrainingRows

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from treerank._input.parameters import check_choice, check_integer
 from treerank.baselines._kernel_features import (
     MAX_EXACT_ROWS,
     CholeskyFeatures,
@@ -16,7 +17,7 @@ from treerank.baselines._kernel_features import (
     cholesky_features,
     nystroem_features,
 )
-from treerank.baselines._parameters import check_choice, check_integer, check_number
+from treerank.baselines._parameters import check_above
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
 
 FloatArray = NDArray[np.float64]
@@ -46,11 +47,11 @@ class KernelRanker(RankingClassifier):
     def _check_parameters(self) -> None:
         check_choice("kernel", self.kernel, ("linear", "rbf"))
         if not isinstance(self.gamma, str):
-            check_number("gamma", self.gamma, above=0)
+            check_above("gamma", self.gamma, 0)
         elif self.gamma != "scale":
             raise ValueError(f"Got gamma={self.gamma!r}; expected a number > 0 or 'scale'.")
         check_choice("approximation", self.approximation, ("auto", "exact", "nystroem"))
-        check_integer("n_components", self.n_components, least=1)
+        check_integer("n_components", self.n_components, 1)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         self.scaler_ = fit_scaler(rows)

@@ -8,7 +8,8 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
-from treerank.baselines._parameters import check_integer, check_number
+from treerank._input.parameters import check_integer
+from treerank.baselines._parameters import check_above
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
 from treerank.baselines._regression_tree import RegressionTree
@@ -77,9 +78,9 @@ class LogitBoost(ProbabilisticRanker):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_integer("n_estimators", self.n_estimators, least=1)
-        check_number("learning_rate", self.learning_rate, above=0)
-        check_integer("max_depth", self.max_depth, least=1)
+        check_integer("n_estimators", self.n_estimators, 1)
+        check_above("learning_rate", self.learning_rate, 0)
+        check_integer("max_depth", self.max_depth, 1)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         rng = check_random_state(self.random_state)

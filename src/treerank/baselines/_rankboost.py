@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank.baselines._parameters import check_integer, check_number
+from treerank._input.parameters import check_integer
+from treerank.baselines._parameters import check_above
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
 from treerank.baselines._stumps import StumpSum, StumpTable, boost_stumps
 
@@ -74,10 +75,10 @@ class RankBoost(RankingClassifier):
         self.max_bins = max_bins
 
     def _check_parameters(self) -> None:
-        check_integer("n_estimators", self.n_estimators, least=1)
-        check_number("learning_rate", self.learning_rate, above=0)
-        check_number("smoothing", self.smoothing, above=0)
-        check_integer("max_bins", self.max_bins, least=2)
+        check_integer("n_estimators", self.n_estimators, 1)
+        check_above("learning_rate", self.learning_rate, 0)
+        check_above("smoothing", self.smoothing, 0)
+        check_integer("max_bins", self.max_bins, 2)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:
         def weigh(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -10,10 +10,11 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
+from treerank._input.parameters import check_integer
 from treerank._input.warn import warn
 from treerank.baselines._kernel_ranker import KernelRanker
 from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_weight
-from treerank.baselines._parameters import check_integer, check_number
+from treerank.baselines._parameters import check_above
 from treerank.baselines._ranking_classifier import TrainingRows
 
 FloatArray = NDArray[np.float64]
@@ -112,9 +113,9 @@ class RankSVM(KernelRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number("C", self.C, above=0)
-        check_number("tol", self.tol, above=0)
-        check_integer("max_iter", self.max_iter, least=1)
+        check_above("C", self.C, 0)
+        check_above("tol", self.tol, 0)
+        check_integer("max_iter", self.max_iter, 1)
 
     def _fit_linear(
         self, features: FloatArray, rows: TrainingRows

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from treerank._boosting import BoostedTreeRank
 from treerank._growth.boosting_validation import check_validation
+from treerank._growth.losses import LOSS_NAMES
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice
 from treerank._plans.boosting import BoostingSize, plan_boosting
@@ -115,7 +116,7 @@ class DaskBoostedTreeRank(OnCluster, BoostedTreeRank):
         self.n_rounds_ = cluster.n_rounds
 
     def _check_distributable(self) -> None:
-        check_choice("loss", self.loss, ["auto", "logistic", "pairwise", "rankboost"])
+        check_choice("loss", self.loss, ["auto", *LOSS_NAMES])
         check_on_processor(self.device)
         if self.loss not in ("auto", "logistic"):
             raise ValueError(

@@ -111,17 +111,19 @@ class DaskBoostingRows:
         ends = np.cumsum(self._sizes)
         parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
         mine = [part - first for part, first in zip(parts, self.first_rows, strict=True)]
-        return self._of(tasks.take_rows, [(part,) for part in mine])
+        return self._of(Shard.take, [(part,) for part in mine])
 
     def without_fold(self, n_folds: int, fold: int, seed: int, n_jobs: int) -> DaskBoostingRows:
         """Return all rows except those of a fold."""
         return self._in_fold_order(seed)._fold(n_folds, fold, held_out=False)
 
-    def folds(self, n_folds: int, n_held: int, seed: int, n_jobs: int) -> list[Any]:
+    def folds(
+        self, n_folds: int, n_held: int, seed: int, n_jobs: int
+    ) -> list[tuple[DaskBoostingRows, DaskBoostingRows]]:
         """Return the training rows and the held-out rows of the first folds."""
         ordered = self._in_fold_order(seed)
         return [
-            tuple(ordered._fold(n_folds, f, held_out) for held_out in (False, True))
+            (ordered._fold(n_folds, f, held_out=False), ordered._fold(n_folds, f, held_out=True))
             for f in range(n_held)
         ]
 

@@ -350,7 +350,7 @@ def _check_columns(number: int, X: Any, names: list[str]) -> None:
 def _code(number: int, X: Any, y: Any, weight: Any, first_row: int, coding: Any) -> Shard:
     binning, ordered, names, classes, sums = coding
     X, y, weight = _rows_with_weight(number, X, y, weight)
-    table = block_table(X, names, binning.is_categorical.astype(bool).tolist())
+    table = block_table(X, names, binning.is_categorical)
     labels = label_block(y).numbers(classes)
     codes = with_level_numbers(binning.transform(table), table, binning, ordered)
     return Shard(codes, labels, quantise(weight, sums), first_row)

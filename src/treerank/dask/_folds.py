@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._growth.shards import Shard
-from treerank._input.parameters import check_integer, invalid_parameter
+from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._select.folds import warn_of_tiny_class
 from treerank.dask._cluster import Cluster
 
@@ -45,10 +45,9 @@ def assign_folds_on_cluster(
     cluster: Cluster, shards: list[Any], cv: Any, seed: int, classes: NDArray[Any]
 ) -> tuple[list[Any], int]:
     """Return shards with the positions of their rows, and the number of folds, maybe below 2."""
-    if not isinstance(cv, int | np.integer) or isinstance(cv, bool):
+    if not is_whole(cv):
         raise invalid_parameter("cv", cv, "an integer >= 2: rows are on the workers of a cluster")
     wanted = check_integer("cv", cv, 2)
-    assert wanted is not None
     placed, sizes = place_in_order(cluster, shards, seed, len(classes))
     n_folds = min(wanted, int(sizes.min()))
     if n_folds < 2:
@@ -99,9 +98,7 @@ def _buckets(shard: Shard, seed: int, bits: int) -> tuple[NDArray[np.uint64], li
 def bucket_keys(shard: Shard, seed: int, bits: int) -> list[Keys]:
     """Return the sort keys of a shard's rows, by bucket."""
     hashes, buckets = _buckets(shard, seed, bits)
-    units = shard.weights.as_units
-    if units is None:
-        units = np.ones(shard.n_rows, dtype=np.int64)
+    units = shard.weights.of_rows(shard.n_rows)
     return [Keys(shard.labels[rows], hashes[rows], units[rows]) for rows in buckets]
 
 

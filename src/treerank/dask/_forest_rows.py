@@ -181,12 +181,7 @@ def _unseen(
         means = score_out_of_bag(
             score, trees, shard.codes, binning, sampling, rows, shrinkage, 1, block
         )
-    return _with_labels(means, shard, rows)
-
-
-def _with_labels(means: NDArray[np.float64], shard: Shard, rows: NDArray[np.uint32]) -> Unseen:
-    units = shard.weights.as_units
-    return Unseen(means, shard.labels[rows], None if units is None else units[rows])
+    return Unseen.of_rows(means, shard.labels, shard.weights, rows)
 
 
 def rank_aggregation_error(aggregation: Any) -> ValueError:

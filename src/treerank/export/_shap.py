@@ -12,7 +12,7 @@ from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._input.validation import Table, validate_rows
-from treerank._trees.ranking_tree import RankTree
+from treerank._trees.ranking_tree import RankTree, as_bytes
 from treerank.export._walks import (
     END,
     IN_SET,
@@ -67,7 +67,7 @@ def to_dict(
     >>> import shap  # doctest: +SKIP
     >>> shap.TreeExplainer(to_dict(model)).shap_values(to_matrix(model, X))  # doctest: +SKIP
     """
-    limit = check_integer("max_nodes", max_nodes, 1) or 1
+    limit = check_integer("max_nodes", max_nodes, 1)
     walks = walks_of(model)
     if isinstance(model, TreeRanker):
         trees = [_expand_tree(model, limit)]
@@ -109,13 +109,12 @@ def to_matrix(model: Any, X: TableLike) -> Floats:
     """
     check_exportable(model)
     binning = model._binning
-    is_categorical = binning.is_categorical.astype(bool)
-    table = validate_rows(model, X, is_categorical.tolist())
+    table = validate_rows(model, X, binning.is_categorical)
     if table.matrix is not None:
         return table.matrix.astype(np.float64)
     codes = binning.transform(table)
     columns = [
-        codes[j].astype(np.float64) if is_categorical[j] else _numbers(table, j)
+        codes[j].astype(np.float64) if binning.is_categorical[j] else _numbers(table, j)
         for j in range(table.n_features)
     ]
     return np.column_stack(columns)
@@ -214,7 +213,7 @@ def _expand_tree(model: TreeRanker, limit: int) -> _Tree:
     source = model.tree_
     assert isinstance(source, RankTree)
     binning = model._binning
-    sets = np.ascontiguousarray(source.category_sets).view(np.uint8).reshape(-1, 32)
+    sets = as_bytes(source.category_sets)
     members = np.unpackbits(sets, axis=1, bitorder="little").astype(bool)
     negative: NDArray[np.float64] = source.tests["negative"]
     positive: NDArray[np.float64] = source.tests["positive"]

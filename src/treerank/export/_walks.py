@@ -19,7 +19,7 @@ from treerank._input.categories import SharedLevels
 from treerank._input.types import FittedClassifier
 from treerank._io.model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
 from treerank._trees.packed_forest import ForestArrays
-from treerank._trees.ranking_tree import RankTree, _set_bytes
+from treerank._trees.ranking_tree import RankTree, as_bytes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -144,7 +144,7 @@ def _walks_of_boosted(model: BoostedTreeRank) -> Walks:
 def _walks_of_tree(model: TreeRanker) -> Walks:
     tree = model.tree_
     assert isinstance(tree, RankTree)
-    slots, target = tree._flat
+    slots, target = tree.flat
     ends = np.asarray(target)
     arrays = ForestArrays(
         starts=np.array([0, len(target)], dtype=np.int64),
@@ -152,7 +152,7 @@ def _walks_of_tree(model: TreeRanker) -> Walks:
         step=np.zeros(len(target), dtype=np.float32),
         weight=None,
         set_of=ends if len(tree.category_sets) else np.empty(0, dtype=np.int32),
-        category_sets=_set_bytes(tree.category_sets),
+        category_sets=as_bytes(tree.category_sets),
         importance=np.zeros((1, model.n_features_in_)),
         at_end=np.ones(1, dtype=np.uint8),
     )

@@ -11,7 +11,7 @@ from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._reading.attributions import Attributions, attributions
-from treerank._reading.dependence import find_features
+from treerank._reading.dependence import find_feature
 from treerank._reading.usual_values import format_value
 from treerank.plots._axes import LITERAL, axes_for, slant_of
 
@@ -89,7 +89,7 @@ class WaterfallDisplay:
         """
         if not is_whole(row) or not 0 <= row < len(found):
             raise invalid_parameter("row", row, f"a number from 0 to {len(found) - 1}")
-        most = check_integer("max_bars", max_bars, 1) or 1
+        most = check_integer("max_bars", max_bars, 1)
         values = found.values[row]
         order = np.argsort(-np.abs(values), kind="stable")
         order, rest = (order, order[:0]) if len(order) <= most else np.split(order, [most - 1])
@@ -152,7 +152,7 @@ class BeeswarmDisplay:
     figure_: Figure
 
     def __init__(self, found: Attributions, *, max_features: int = 15) -> None:
-        most = check_integer("max_features", max_features, 1) or 1
+        most = check_integer("max_features", max_features, 1)
         self.found = found
         size = np.abs(found.values).mean(axis=0)
         self.order = np.argsort(-size, kind="stable")[:most]
@@ -256,9 +256,9 @@ class AttributionDependenceDisplay:
         -------
         AttributionDependenceDisplay
         """
-        [at] = find_features(found.feature_names, [feature])
+        at = find_feature(found.feature_names, feature)
         if color_by is not None:
-            return cls(found, at, find_features(found.feature_names, [color_by])[0]).plot(ax)
+            return cls(found, at, find_feature(found.feature_names, color_by)).plot(ax)
         return cls(found, at, _strongest(found, at)).plot(ax)
 
     @classmethod
@@ -288,7 +288,7 @@ class AttributionDependenceDisplay:
         AttributionDependenceDisplay
         """
         found = attributions(model, X, baseline)
-        [at] = find_features(found.feature_names, [feature])
+        at = find_feature(found.feature_names, feature)
         first_rows = take_rows_of(X, np.arange(min(INTERACTION_ROWS, len(found.values))))
         few = attributions(model, first_rows, baseline, interactions=True)
         return cls(found, at, _strongest(few, at)).plot(ax)

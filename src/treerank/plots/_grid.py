@@ -88,18 +88,6 @@ def open_table(X: TableLike, names: Sequence[str] | None) -> Table:
     return table
 
 
-def find_column(table: Table, feature: Any) -> int:
-    """Return the position of a column that is given by name or position."""
-    n = len(table.names)
-    if isinstance(feature, str) and feature in table.names:
-        return table.names.index(feature)
-    is_whole = isinstance(feature, int | np.integer) and not isinstance(feature, bool)
-    if is_whole and 0 <= feature < n:
-        return int(feature)
-    raise ValueError(f"Got feature {feature!r}; expected a column name, or a position from 0 to "
-                     f"{n - 1}.")  # fmt: skip
-
-
 def numeric_axis(table: Table, j: int, resolution: int, cuts: Floats) -> Axis:
     """Return intervals of equal length over the values, with a margin, also split at the cuts."""
     points = table.numbers(j)

@@ -13,13 +13,13 @@ from treerank._base import TreeRanker
 from treerank._input.label_order import label_order_of
 from treerank._input.parameters import check_integer, invalid_parameter
 from treerank._input.types import FittedClassifier, TableLike
+from treerank._reading.dependence import find_feature
 from treerank._trees.ranking_tree import RankTree
 from treerank.plots._axes import LITERAL, add_legend, axes_for, require_pyplot
 from treerank.plots._grid import (
     Axis,
     Table,
     cross,
-    find_column,
     level_axis,
     numeric_axis,
     open_table,
@@ -140,11 +140,11 @@ class LevelSetDisplay:
         """
         require_pyplot()
         check_is_fitted(model)
-        resolution = check_integer("grid_resolution", grid_resolution, 2) or 2
+        resolution = check_integer("grid_resolution", grid_resolution, 2)
         table = open_table(X, getattr(model, "feature_names_in_", None))
         if not isinstance(features, tuple | list) or len(features) != 2:
             raise invalid_parameter("features", features, "two columns, by name or position")
-        first, second = (find_column(table, feature) for feature in features)
+        first, second = (find_feature(table.names, feature) for feature in features)
         if first == second:
             raise invalid_parameter("features", features, "two different columns")
         categorical = _categorical_columns(model, table)

@@ -181,7 +181,6 @@ class Grades(BaseEstimator):
 
     def _limits(self) -> tuple[int, float, float, float]:
         max_grades = check_integer("max_grades", self.max_grades, 2)
-        assert max_grades is not None
         least = check_number("min_share", self.min_share)
         most = check_number("max_share", self.max_share)
         if not 0 <= least <= most <= 1:

@@ -122,7 +122,7 @@ def _folds(
                 f"Got {smallest} row of one of the classes {classes.tolist()}; expected at least "
                 "2 of each, so that some can be held out. Evaluate the model on new rows."
             )
-        wanted = check_integer("cv", cv, 2) or 2
+        wanted = check_integer("cv", cv, 2)
         cv = StratifiedKFold(min(wanted, smallest), shuffle=True, random_state=seed)
     elif not hasattr(cv, "split"):
         raise invalid_parameter("cv", cv, "an integer >= 2 or a cross-validation splitter")

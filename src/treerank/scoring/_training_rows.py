@@ -13,7 +13,7 @@ from treerank._input.class_weight import with_class_weight
 from treerank._input.frames import take_rows_of
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._trees.packed_forest import ForestArrays
-from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLOT
+from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLOT, as_records
 
 Floats = NDArray[np.float64]
 # With fewer strata, or fewer drawn trees, other rows could have the same counts by chance.
@@ -77,7 +77,7 @@ def _fill_the_drawn_trees(model: RankingForest, X: TableLike, weight: Floats) ->
     if n != model._plan.n_rows or not sampling.leaves_rows_out(n):
         return False
     codes, _ = model._codes(X)
-    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    slots = as_records(trees.slots, SLOT)
     n_same = 0
     for tree, start in enumerate(trees.starts[:-1].tolist()):
         root = slots[start]

@@ -224,7 +224,6 @@ def validate(
     True
     """
     samples = check_integer("n_boot", n_boot, 2)
-    assert samples is not None
     seed, threads = seed_of(random_state), check_n_jobs(n_jobs)
     weight = None if sample_weight is None else check_weights(sample_weight, np.shape(y)[0])
     model, rows = _fit(estimator, X, y, weight)

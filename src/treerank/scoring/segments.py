@@ -177,11 +177,11 @@ def weak_segments(
     """
     check_two_classes(model, "a search for weak segments")
     level = check_level(level)
-    depth = check_integer("max_depth", max_depth, 1) or 1
+    depth = check_integer("max_depth", max_depth, 1)
     for name, share in (("min_share", min_share), ("test_share", test_share)):
         if not 0 < share < 1:
             raise invalid_parameter(name, share, "a share between 0 and 1")
-    seed = check_integer("random_state", random_state, 0) or 0
+    seed = check_integer("random_state", random_state, 0)
     rows = read_rows(model, X, y, sample_weight)
     table: Any = X if features is None else features
     if len(table) != len(rows.code):

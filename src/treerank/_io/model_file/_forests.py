@@ -31,7 +31,15 @@ from treerank._plans.forest import AGGREGATIONS
 from treerank._select.plan_race import ForestChoice
 from treerank._select.rank_aggregation import RankAggregation
 from treerank._trees.packed_forest import ForestArrays, Sampling
-from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NEXT_MASK, NO_CUT, SLOT
+from treerank._trees.ranking_tree import (
+    CATEGORICAL,
+    MISSING_RIGHT,
+    NEXT_MASK,
+    NO_CUT,
+    SLOT,
+    as_bytes,
+    as_records,
+)
 from treerank._trees.splitter_forest import SplitterForest
 from treerank.metrics import AucInterval, VusInterval
 
@@ -231,7 +239,7 @@ def _unpack_plan(node: Node, model: RankingForest) -> ForestPlan:
 
 def pack_trees(trees: ForestArrays) -> dict[str, Any]:
     """Slots of all trees, column by column."""
-    slots = np.ascontiguousarray(trees.slots).view(SLOT).ravel()
+    slots = as_records(trees.slots, SLOT)
     is_end = slots["cut"] == NO_CUT
     in_set = (slots["next"] & CATEGORICAL) != 0
     shift = ((slots["next"] & MISSING_RIGHT) != 0) & ~in_set
@@ -296,12 +304,12 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArra
     slots["cut"] = np.where(asks, np.where(in_set, 0, cut - shift), NO_CUT)
     return ForestArrays(
         starts=starts,
-        slots=slots.view(np.uint8).reshape(n, SLOT.itemsize),
+        slots=as_bytes(slots),
         step=fields["step"].array("<f4", (n,)),
         **_unpack_cuts(fields, n_cuts, n),
         weight=None,
         set_of=set_of,
-        category_sets=np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32),
+        category_sets=as_bytes(sets),
         importance=fields["importance"].array("<f8", (n_trees, len(binning.levels)), low=0.0),
         at_end=fields["at_end"].array("|u1", (n_trees,), high=1),
         left_share=_unpack_shares(fields.get("left_share"), n),

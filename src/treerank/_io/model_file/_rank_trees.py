@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from treerank._binning.binning import Binning
 from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._nodes import Node
-from treerank._trees.ranking_tree import CELL, TEST, RankTree, Records
+from treerank._trees.ranking_tree import CELL, TEST, RankTree, Records, as_bytes
 
 CELL_COLUMNS = (
     "left", "right", "first_test", "last_test", "worse_class", "better_class", "auc_gain",
@@ -41,7 +41,7 @@ def pack_tree(tree: RankTree) -> dict[str, Any]:
 
 def pack_sets(sets: NDArray[Any]) -> NDArray[np.uint32]:
     """Return sets of codes as 32-bit words, which every JSON parser can represent."""
-    return np.ascontiguousarray(sets).view(np.uint8).reshape(len(sets), 32).view("<u4")
+    return as_bytes(sets).view("<u4")
 
 
 def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:

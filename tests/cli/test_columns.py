@@ -292,6 +292,44 @@ def test_one_text_among_many_numbers_is_no_category(tmp_path):
     assert run("fit", path, "--target", "y", "--cv", 0, "--missing", "-").exit_code == 0
 
 
+@pytest.mark.parametrize("texts", [["-", "."], ["n. d.", "?", "<10"]])
+def test_a_few_texts_among_many_numbers_are_no_levels(tmp_path, texts):
+    rows = [(texts[i % len(texts)] if i % 5 < 3 else i * 1.5, i % 2) for i in range(90)]
+    path = write(tmp_path / "t.csv", [("x", "y"), *rows])
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert_one_line(result, path, f"text in 54 of 90 rows (first: line 2, {texts[0]!r})")
+    assert f"({' '.join(f'--missing {text!r}' for text in texts)})" in result.stderr
+    options = [word for text in texts for word in ("--missing", text)]
+    assert run("fit", path, "--target", "y", "--cv", 0, *options).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "number"),
+    [
+        ("{} kg", "98"),
+        ("'{}", "98"),
+        ('="{}"', "98"),
+        ("\u2212{}", "-98"),
+        ("{}\u2009000", "98000"),
+    ],
+)
+def test_numbers_with_something_around_them_are_no_categories(tmp_path, form, number):
+    rows = [("x", "y"), *((form.format(98 + i), i % 2) for i in range(80))]
+    path = write(tmp_path / "t.csv", rows)
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert_one_line(result, path, f"that are written {form.format(98)!r}; write {number}, leave")
+    result = run("fit", path, "--target", "y", "--cv", 0, "--type", "x=category")
+    assert result.exit_code == 0, result.output
+
+
+def test_codes_of_digits_and_letters_are_no_numbers(tmp_path):
+    codes = [f"{i}{'AB'[i % 2]}" for i in range(40)]
+    phones = [f"555 {100 + i} {200 + i}" for i in range(40)]
+    rows = [("x", "z", "y"), *((codes[i % 40], phones[i % 40], i % 2) for i in range(80))]
+    result = run("fit", write(tmp_path / "t.csv", rows), "--target", "y", "--cv", 0)
+    assert result.exit_code == 0, result.output
+
+
 def test_of_very_many_columns_the_first_are_shown(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 3, (40, 100)), columns=[f"c{j}" for j in range(100)])

@@ -23,11 +23,19 @@ from treerank.cli._dates import (
     to_days,
 )
 from treerank.cli._errors import BadInput
-from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma, infinite_number
+from treerank.cli._numbers import (
+    NumberStyle,
+    decorated_number,
+    find_style,
+    has_decimal_comma,
+    infinite_number,
+)
 from treerank.cli._places import Place
 
 # A column with a smaller share of text than this is a number with errors in it.
 MIXED_SHARE = 0.1
+# So many different texts among many numbers may all mean that a number is missing.
+MOST_PLACEHOLDERS = 5
 # With so few rows, nothing shows whether a column identifies rows.
 FEW_ROWS = 20
 # Last words in the names of columns that number the rows.
@@ -176,6 +184,7 @@ def _take_text(
             )
     if wanted != "category":
         _check_nearly(name, column, known, wanted, rules)
+        _check_undecorated(name, known, rules.decimal)
         category = Category(name, True, set(known.to_pylist()), len(known))
         if category.identifies_rows:
             found.left_out.append(
@@ -232,23 +241,32 @@ def _check_nearly(
                 f"column {name!r} has numbers in several units; write all in one, or make it a "
                 f"category (--type {name}=category)"
             )
+        texts = pc.unique(known.filter(pc.invert(style.matches(known)))).to_pylist()
         if (
             n_text < MIXED_SHARE * len(known)
             or (wanted == "number" and not style.is_plain)
-            or _has_placeholder(known, style, n_text)
+            or _are_placeholders(known, texts)
         ):
             row = pc.index(fits, False).as_py()
-            value = column[row].as_py()
+            shown = texts if len(texts) <= MOST_PLACEHOLDERS else texts[:1]
             raise BadInput(
                 f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: "
-                f"{rules.place(row)}, {value!r}); correct it, treat it as missing (--missing "
-                f"{value!r}), or "
+                f"{rules.place(row)}, {column[row].as_py()!r}); correct it, treat it as missing ("
+                f"{' '.join(f'--missing {text!r}' for text in shown)}), or "
                 f"make the column a category (--type {name}=category)"
             )
 
 
-def _has_placeholder(known: Any, style: NumberStyle, n_text: int) -> bool:
-    """Whether one text, such as a dash, stands among many different numbers."""
-    if 2 * n_text > len(known) or len(pc.unique(known)) <= FEW_ROWS:
-        return False
-    return len(pc.unique(known.filter(pc.invert(style.matches(known))))) == 1
+def _check_undecorated(name: str, known: Any, decimal: str) -> None:
+    """Raise if a column with many levels has nothing but numbers and what is around them."""
+    found = decorated_number(known, decimal) if len(pc.unique(known)) > FEW_ROWS else None
+    if found is not None:
+        raise BadInput(
+            f"column {name!r} has numbers that are written {found[0]!r}; write {found[1]}, leave "
+            f"the column out (--drop {name!r}), or make it a category (--type {name}=category)"
+        )
+
+
+def _are_placeholders(known: Any, texts: list[str]) -> bool:
+    """Whether few texts, such as a dash and a point, stand among many different numbers."""
+    return len(texts) <= MOST_PLACEHOLDERS and len(pc.unique(known)) - len(texts) > FEW_ROWS

@@ -343,6 +343,17 @@ def test_periods_follow_each_other_in_time(names):
     assert number.tolist() == [*range(1, len(names)), 0]
 
 
+@pytest.mark.parametrize(
+    "names", [["Apr 25", "Dec 24"], ["Jan-24", "Feb-24"], ["Mar'24", "May'24"]]
+)
+def test_periods_whose_number_may_be_a_day_or_a_year_are_refused(names):
+    with pytest.raises(
+        ValueError, match="the number may be a day or a year; expected text such as"
+    ):
+        read_periods(np.array(names), 2)
+    assert read_periods(np.array(names[:1]), 1)[0] == names[:1]
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_periods_keep_the_order_of_an_ordered_categorical(library):
     order, values = ["third", "second", "never", "first"], ["first", "second", "third", "first"]

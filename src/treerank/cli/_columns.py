@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from treerank.cli._conversion import ambiguous_order, decimal_comma, no_date
 from treerank.cli._dates import (
     PARTS,
+    are_months,
     find_order,
     is_date_type,
     likeliest_order,
@@ -163,6 +164,9 @@ def _take_text(
     from treerank._input.doubtful_columns import Category  # noqa: PLC0415 (slow to import)
 
     known = column.drop_null()
+    if wanted is None and are_months(known):
+        _take_dates(found, name, column, rules)
+        return
     style = None if wanted == "category" else find_style(column, rules.decimal)
     if style is not None:
         values = style.to_numbers(column)

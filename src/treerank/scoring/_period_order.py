@@ -32,6 +32,7 @@ _PARTS_OF_YEARS = [
         rf"(?:(?P<before>{_YEAR}){_SPACE})?(?P<part>0?[1-9]|1[0-2])(?:{_SPACE}(?P<after>{_YEAR}))?"
     ),
 ]
+_DAY_OR_YEAR = re.compile(rf"(?!q)(?:{_NAMES})\.?[ \-/.,_']*\d\d?")
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -68,6 +69,11 @@ def read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]
 
 def _text_order(names: list[str]) -> list[int]:
     """Return the order of names in time: by year, month or quarter, else by numbers in the text."""
+    if len(names) > 1 and all(_DAY_OR_YEAR.fullmatch(name.strip().lower()) for name in names):
+        raise ValueError(
+            f"Got periods such as {names[0]!r}, in which the number may be a day or a year; "
+            "expected text such as 2025-04 or Apr 2025, dates, or an ordered categorical."
+        )
     keys = _calendar_keys(names) or _number_keys(names) or [_natural_key(name) for name in names]
     return sorted(range(len(names)), key=lambda k: (keys[k], names[k]))
 

@@ -43,7 +43,7 @@ def test_the_command_prints_what_python_finds(judged):
                  folder / "new.csv", "--target", "default", "--share", 0.2]  # fmt: skip
     result = run(*arguments)
     assert result.exit_code == 0, result.output
-    assert result.output == f"{expected}\n"
+    assert result.stdout == f"{expected}\n"
     assert json.loads(run(*arguments, "--json").output) == json.loads(
         json.dumps(expected.to_dict())
     )
@@ -120,4 +120,4 @@ def test_what_is_wrong_is_said_in_one_line(judged):
     assert "it is read once for each model" in result.stderr
     result = run("challenge", *models, folder / "new.csv", "--target", "default", "--share", 7)
     assert result.exit_code == 2
-    assert "Got share=7" in result.stderr
+    assert "Got --share 7" in result.stderr

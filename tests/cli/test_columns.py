@@ -150,7 +150,29 @@ def test_levels_that_the_model_has_not_seen_are_counted(tmp_path, suffix):
     said = "not seen, scored as missing: 'home' in 4 rows ('tent', 'boat')."
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
+    for arguments in (["evaluate"], ["report", "-o", tmp_path / "r.html"]):
+        assert said in run(*arguments, model, path, "--target", "y").stderr
     assert run("score", model, tmp_path / "t.csv").stderr == ""
+
+
+def test_rows_and_columns_without_any_value_are_said(tmp_path):
+    x, _, y = sample()
+    frame = pd.DataFrame({"x": x, "home": np.where(x > 0, "owns", "rents"), "y": y})
+    path, model = tmp_path / "t.csv", tmp_path / "m"
+    frame.to_csv(path, index=False)
+    assert run("fit", path, "--target", "y", "--cv", 0, "-o", model).exit_code == 0
+    nothing = pd.DataFrame({"y": [1, 0]})
+    for table, said in (
+        (pd.concat([frame, nothing]), "2 of 122 rows have no value in any column of the model "
+         "(first: line 122)."),
+        (frame.assign(home=None), "columns of the model without any value: 'home'."),
+        (nothing.assign(x=None, home=None), "no row has a value in any column of the model."),
+    ):  # fmt: skip
+        table.to_csv(path, index=False)
+        for arguments in (["score", model, path], ["evaluate", model, path, "--target", "y"]):
+            result = run(*arguments)
+            assert result.exit_code == 0, result.output
+            assert result.stderr == f"treerank: note: {path}: {said}\n"
 
 
 def test_rules_and_report_give_json(tmp_path):

@@ -341,6 +341,11 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():
         raise _bad_weight(source, given, int(np.argmax(bad)), name)
+    if not weights.any():
+        raise source.bad(
+            f"column {name!r} (--weight) has zeros only; expected some weight above 0. Give "
+            "another column, or leave out the option."
+        )
     return weights
 
 

@@ -44,7 +44,7 @@ def test_the_command_prints_what_python_finds(judged):
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     assert result.stdout == f"{expected}\n"
-    assert json.loads(run(*arguments, "--json").output) == json.loads(
+    assert json.loads(run(*arguments, "--json").stdout) == json.loads(
         json.dumps(expected.to_dict())
     )
 

@@ -237,6 +237,11 @@ def _check_nearly(
     decimal = rules.decimal
     if decimal == "." and len(known) and has_decimal_comma(column):
         raise BadInput(decimal_comma(name, column))
+    if decimal == "," and len(known) and find_style(known, ".") is not None:
+        raise BadInput(
+            f"column {name!r} has numbers with a decimal point, such as {known[0].as_py()!r}, and "
+            "not with a comma (--decimal); write the numbers of all columns alike"
+        )
     for style in (NumberStyle(decimal), NumberStyle(decimal, is_plain=False)):
         fits = style.matches(column)
         n_text = len(known) - (pc.sum(fits).as_py() or 0)

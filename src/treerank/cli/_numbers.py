@@ -16,6 +16,8 @@ SIGNS = "[$€£¥₹₩₽]"
 CODES = (
     "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|MXN|ZAR|KRW|SGD|HKD|kr"
 )
+# So many different numbers with three digits after the point are no chance.
+MANY_POINTS = 10
 # Thousands separators, besides the comma or the point that is not the decimal mark.
 SPACES = "'\u00a0\u202f"
 # A number with something around it: 12 kg, ="12", '12, 1 234.
@@ -118,6 +120,22 @@ def decorated_number(known: Any, decimal: str) -> tuple[str, str] | None:
     if has_spaces and len(pc.unique(pc.utf8_length(number))) == 1:
         return None
     return known[0].as_py(), number[0].as_py()
+
+
+def points_of_thousands(column: Any, delimiter: str) -> str | None:
+    """Return a number whose point may separate thousands, as do all points of the column.
+
+    Numbers with three decimals look alike; but they have a point if they are below one thousand,
+    too, and semicolons are written where the decimal mark is a comma.
+    """
+    fits = pc.match_substring_regex(column, r"^\s*[+-]?(\d{1,3}|[1-9]\d{0,2}\.\d{3})\s*$")
+    if not _all(fits):
+        return None
+    known = column.drop_null()
+    pointed = known.filter(pc.match_substring(known, "."))
+    if len(pc.unique(pointed)) < MANY_POINTS or (len(pointed) == len(known) and delimiter != ";"):
+        return None
+    return str(pointed[0].as_py())
 
 
 def infinite_number(name: str, column: Any, place: Place) -> str | None:

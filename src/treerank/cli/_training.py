@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from treerank.cli._columns import ColumnRules, is_number, take_columns
 from treerank.cli._dates import PARTS, is_date_type
+from treerank.cli._doubts import note_doubts
 from treerank.cli._errors import BadInput, note
 from treerank.cli._numbers import NumberStyle, find_style, infinite_number
 from treerank.cli._sources import Source
@@ -119,6 +120,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     if not features.columns:
         raise source.bad("no column is left to learn from.")
     assert labels is not None
+    note_doubts(source, table, features.columns, labels)
     return Training(
         features=pa.table(features.columns),
         labels=labels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # Lines that are split to find the separator.
@@ -115,6 +115,16 @@ def split_names(line: str, delimiter: str, bad: Callable[[str], Exception]) -> l
             f"seems to be a {DELIMITERS[likely]}: use --delimiter {option}."
         )
     return names
+
+
+def check_title(names: Sequence[str], bad: Callable[[str], Exception]) -> None:
+    """Raise if the first line is a title above the table; `bad` makes an error for the table."""
+    n_empty = sum(not name.strip() for name in names)
+    if len(names) > 2 and n_empty == len(names) - 1 and names[0].strip():
+        raise bad(
+            f"the first line has {names[0]!r} alone; expected the names of the columns. Remove "
+            "the title and empty lines at the top."
+        )
 
 
 def find_delimiter(text: str) -> str:

@@ -24,6 +24,7 @@ from treerank.cli._conversion import (
 from treerank.cli._dates import DATE_ORDERS
 from treerank.cli._dialect import (
     DELIMITERS,
+    check_title,
     decode_start,
     find_delimiter,
     find_encoding,
@@ -144,6 +145,7 @@ class Source:
         """Read and check the names of the columns, without an unnamed index at the left."""
         names = self._parquet().schema_arrow.names if self.is_parquet else self._text_header()
         first = 1 if self._has_unnamed_index(names) else 0
+        check_title(names, self.bad)
         seen: set[str] = set()
         for i, name in enumerate(names[first:], start=first + 1):
             if name in seen:

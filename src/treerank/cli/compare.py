@@ -64,6 +64,9 @@ def compare(options: CompareOptions) -> None:
     with one_line_errors():
         source = options.format.source(options.data)
         check_columns(source, source.header(), options.of_folds())
+        for option, names in options.of_folds().items():
+            if options.target in names:
+                raise source.bad(f"column {options.target!r} cannot be both --target and {option}.")
         rows = read_training(source, options.columns())
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,

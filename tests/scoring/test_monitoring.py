@@ -322,6 +322,8 @@ def test_periods_that_are_days_are_named_without_a_time(rows, tree):
         ["2025-9", "2025-10", "2026-1"],
         ["2025-W9", "2025-W10"],
         ["week 2", "week 10"],
+        ["1.2.9", "1.2.10"],
+        ["24-01-31", "24-02-01"],
         ["Jan", "Feb", "Apr", "Dec"],
         ["january", "february", "sept.", "OCTOBER"],
         ["Dec 2024", "Jan 2025", "Feb 2025"],
@@ -344,12 +346,19 @@ def test_periods_follow_each_other_in_time(names):
 
 
 @pytest.mark.parametrize(
-    "names", [["Apr 25", "Dec 24"], ["Jan-24", "Feb-24"], ["Mar'24", "May'24"]]
+    "names",
+    [
+        ["Apr 25", "Dec 24"],
+        ["Jan-24", "Feb-24"],
+        ["Mar'24", "May'24"],
+        ["01.02.2024", "02.01.2024"],
+        ["1/2/24", "2/1/24"],
+        ["3 Jan 2024", "4 Dec 2023"],
+        ["Jan 3, 2024", "Dec 4, 2023"],
+    ],
 )
-def test_periods_whose_number_may_be_a_day_or_a_year_are_refused(names):
-    with pytest.raises(
-        ValueError, match="the number may be a day or a year; expected text such as"
-    ):
+def test_dates_as_text_whose_year_is_not_first_are_refused(names):
+    with pytest.raises(ValueError, match="whose order is not known; expected dates"):
         read_periods(np.array(names), 2)
     assert read_periods(np.array(names[:1]), 1)[0] == names[:1]
 

@@ -65,6 +65,13 @@ BAD_TRAINING = {
         '"' + HEADER + ROWS, "a quote opened in line 1 is not closed"),
     "a line for a spreadsheet": (
         "sep=,\n" + HEADER + ROWS, "the first line is a separator for Excel; remove it."),
+    "a title above the table": (
+        "Loans in 2024,,,,,,\n,,,,,,\n" + HEADER + ROWS,
+        "the first line has 'Loans in 2024' alone; expected the names of the columns. Remove"),
+    "a weight with a comma": (
+        HEADER.replace(",", ";") + (ROWS + "60,1,20,owns,true,1,x\n").replace(",", ";")
+        .replace("x", "1,5"),
+        "column 'w' (--weight) has '1,5' in line 62; expected finite numbers of at least 0. Use"),
     "an infinite weight": (
         HEADER + ROWS + "60,1,20,owns,true,1,1e999\n", "(--weight) has '1e999' in line 62"),
 }  # fmt: skip
@@ -170,6 +177,9 @@ def test_other_mistakes_are_one_line_too(folder, tmp_path):
         (["score", tmp_path / "damaged", train], "expected a model file"),
         (["score", folder / "tree.model", train, "--id", "nix"], "no column 'nix' (--id)"),
         (["fit", train, *target, "--weight", "default"], "cannot be both --target and --weight"),
+        (["fit", train, *target, "--drop", "default"], "cannot be both --target and --drop"),
+        (["fit", train, *target, "--type", "default=category"], "both --target and --type"),
+        (["compare", train, *target, "--group", "default"], "both --target and --group"),
         (["fit", train, *target, "--weight", "home"], "column 'home' (--weight) has"),
         (["fit", train, *target, "--save", tmp_path], "this is a folder"),
         (["score", folder / "tree.model", train, "--out", tmp_path], "this is a folder"),

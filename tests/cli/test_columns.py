@@ -150,7 +150,29 @@ def test_levels_that_the_model_has_not_seen_are_counted(tmp_path, suffix):
     said = "not seen, scored as missing: 'home' in 4 rows ('tent', 'boat')."
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
+    for arguments in (["evaluate"], ["report", "-o", tmp_path / "r.html"]):
+        assert said in run(*arguments, model, path, "--target", "y").stderr
     assert run("score", model, tmp_path / "t.csv").stderr == ""
+
+
+def test_rows_and_columns_without_any_value_are_said(tmp_path):
+    x, _, y = sample()
+    frame = pd.DataFrame({"x": x, "home": np.where(x > 0, "owns", "rents"), "y": y})
+    path, model = tmp_path / "t.csv", tmp_path / "m"
+    frame.to_csv(path, index=False)
+    assert run("fit", path, "--target", "y", "--cv", 0, "-o", model).exit_code == 0
+    nothing = pd.DataFrame({"y": [1, 0]})
+    for table, said in (
+        (pd.concat([frame, nothing]), "2 of 122 rows have no value in any column of the model "
+         "(first: line 122)."),
+        (frame.assign(home=None), "columns of the model without any value: 'home'."),
+        (nothing.assign(x=None, home=None), "no row has a value in any column of the model."),
+    ):  # fmt: skip
+        table.to_csv(path, index=False)
+        for arguments in (["score", model, path], ["evaluate", model, path, "--target", "y"]):
+            result = run(*arguments)
+            assert result.exit_code == 0, result.output
+            assert result.stderr == f"treerank: note: {path}: {said}\n"
 
 
 def test_rules_and_report_give_json(tmp_path):
@@ -290,6 +312,44 @@ def test_one_text_among_many_numbers_is_no_category(tmp_path):
     assert "column 'x' has text in 18 of 90 rows" in result.stderr
     assert "--missing '-'" in result.stderr
     assert run("fit", path, "--target", "y", "--cv", 0, "--missing", "-").exit_code == 0
+
+
+@pytest.mark.parametrize("texts", [["-", "."], ["n. d.", "?", "<10"]])
+def test_a_few_texts_among_many_numbers_are_no_levels(tmp_path, texts):
+    rows = [(texts[i % len(texts)] if i % 5 < 3 else i * 1.5, i % 2) for i in range(90)]
+    path = write(tmp_path / "t.csv", [("x", "y"), *rows])
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert_one_line(result, path, f"text in 54 of 90 rows (first: line 2, {texts[0]!r})")
+    assert f"({' '.join(f'--missing {text!r}' for text in texts)})" in result.stderr
+    options = [word for text in texts for word in ("--missing", text)]
+    assert run("fit", path, "--target", "y", "--cv", 0, *options).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "number"),
+    [
+        ("{} kg", "98"),
+        ("'{}", "98"),
+        ('="{}"', "98"),
+        ("\u2212{}", "-98"),
+        ("{}\u2009000", "98000"),
+    ],
+)
+def test_numbers_with_something_around_them_are_no_categories(tmp_path, form, number):
+    rows = [("x", "y"), *((form.format(98 + i), i % 2) for i in range(80))]
+    path = write(tmp_path / "t.csv", rows)
+    result = run("fit", path, "--target", "y", "--cv", 0)
+    assert_one_line(result, path, f"that are written {form.format(98)!r}; write {number}, leave")
+    result = run("fit", path, "--target", "y", "--cv", 0, "--type", "x=category")
+    assert result.exit_code == 0, result.output
+
+
+def test_codes_of_digits_and_letters_are_no_numbers(tmp_path):
+    codes = [f"{i}{'AB'[i % 2]}" for i in range(40)]
+    phones = [f"555 {100 + i} {200 + i}" for i in range(40)]
+    rows = [("x", "z", "y"), *((codes[i % 40], phones[i % 40], i % 2) for i in range(80))]
+    result = run("fit", write(tmp_path / "t.csv", rows), "--target", "y", "--cv", 0)
+    assert result.exit_code == 0, result.output
 
 
 def test_of_very_many_columns_the_first_are_shown(tmp_path):

@@ -146,6 +146,46 @@ def test_dates_with_mistakes_are_no_categories(tmp_path, days, options, said):
     assert run("fit", tmp_path / "t.csv", *as_said).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "form",
+    ["{:%d%b%Y}", "{:%d%b%Y:%H:%M:%S}", "{:%b-%Y}", "{:%B %Y}", "{:%Y-%b}", "{:%Y-%m}", "{:%m/%Y}",
+     "{:%m.%Y}"],
+)  # fmt: skip
+def test_dates_of_sas_and_months_are_dates(dated, form):
+    folder, frame = dated
+    when = frame["when"].map(form.format).str.upper()
+    frame.assign(when=when).to_csv(folder / "sas.csv", index=False)
+    assert find_order(text(*when), None) == "ymd"
+    days = frame["when"] if "%d" in form else frame["when"].dt.to_period("M").dt.start_time
+    expected = (days - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(parse_text(text(*when), "ymd"), expected, rtol=1e-12)
+    result = run("fit", folder / "sas.csv", "--target", "y", "--cv", 0, "-o", folder / "m")
+    assert "when.days  number: days since 1970-01-01" in result.stdout
+    result = run("score", folder / "m", folder / "sas.csv")
+    assert result.exit_code == 0, result.output
+
+
+def test_months_among_days_are_mistakes(tmp_path):
+    days = [f"2024-01-{k % 28 + 1:02}" for k in range(59)]
+    table = pd.DataFrame({"d": [*days, "2024-01"], "y": np.arange(60) % 2})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    result = run("fit", tmp_path / "t.csv", "--target", "y", "--cv", 0)
+    assert_one_line(result, tmp_path / "t.csv", "column 'd' has '2024-01' in line 61; expected")
+
+
+def test_eight_digits_are_a_date_where_one_is_asked_for(dated):
+    folder, frame = dated
+    frame.assign(when=frame["when"].dt.strftime("%Y%m%d")).to_csv(folder / "d.csv", index=False)
+    frame.assign(when=frame["when"].dt.strftime("%Y%m%d").astype(int)).to_parquet(folder / "d.pq")
+    models = []
+    for name in ("t.csv", "d.csv", "d.pq"):
+        arguments = ["fit", folder / name, "--target", "y", "--cv", 0, "-o", folder / "m"]
+        assert run(*arguments, "--type", "when=date").exit_code == 0
+        models.append(run("score", folder / "m", folder / name).stdout)
+    assert models == models[:1] * 3
+    assert "when    number" in run("fit", folder / "d.csv", "--target", "y", "--cv", 0).stdout
+
+
 NAMED = ["{:%-d %b %Y}", "{:%d-%B-%Y}", "{:%b. %d, %Y}", "{:%B %-d %Y}", "{:%Y-%b-%d}"]
 
 
@@ -167,7 +207,11 @@ def test_months_may_have_names_and_dates_several_forms(dated, written):
     assert run("score", model, folder / "named.csv").stdout == expected
 
 
-@pytest.mark.parametrize("form", ["{:%d/%m/%y}", "{:%-d. Mai %Y}", "{:%Y-%m-%d %I:%M %p}"])
+@pytest.mark.parametrize(
+    "form",
+    ["{:%d/%m/%y}", "{:%-d. Mai %Y}", "{:%Y-%m-%d %I:%M %p}", "{:%d%b%y}", "{:%d-%b}", "{:%b-%d}",
+     "{:%a, %d %b %Y}"],
+)  # fmt: skip
 def test_what_only_looks_like_dates_is_no_category(tmp_path, form):
     days = [form.format(day) for day in pd.date_range("2024-01-31", periods=60, freq="11h")]
     table = pd.DataFrame({"d": days, "x": np.arange(60) % 9, "y": np.arange(60) % 2})
@@ -179,7 +223,16 @@ def test_what_only_looks_like_dates_is_no_category(tmp_path, form):
 
 
 def test_codes_are_no_dates():
-    codes = ["123-45-6789", "10.0.0.1", "1.2.3", "99/99/99", "A 12 2024", "2024-01", "12-2024"]
+    codes = [
+        "123-45-6789",
+        "10.0.0.1",
+        "1.2.3",
+        "99/99/99",
+        "A 12 2024",
+        "2024-13",
+        "13-2024",
+        "1-1824",
+    ]
     for code in codes:
         assert find_order(text(code), None) is None
         assert not look_like_dates(text(code), 0.1)

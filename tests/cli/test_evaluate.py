@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from command_line import run
+from command_line import assert_one_line, run
 from saved_models import loans
 
 import treerank
@@ -59,6 +59,19 @@ def test_rows_without_events_are_named_in_one_line(judged):
     assert result.exit_code == 2
     assert "column 'default' has no row of 'yes'" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_rows_that_do_not_count_are_named_in_one_line(judged, tmp_path):
+    folder, _, new = judged
+    path = tmp_path / "new.csv"
+    for weight, said in (
+        (0, "column 'v' (--weight) has zeros only; expected some weight above 0."),
+        (new["default"] == "no", "column 'default' has no row of 'yes' with a weight above 0"),
+    ):
+        new.assign(v=np.asarray(weight, dtype=int)).to_csv(path, index=False)
+        result = run("evaluate", folder / "model.json", path, "--target", "default",
+                     "--weight", "v")  # fmt: skip
+        assert_one_line(result, path, said)
 
 
 def test_groups_are_compared_by_a_column_that_the_model_need_not_know(judged):

@@ -95,6 +95,10 @@ def test_rules_say_the_grades_first(tables, tmp_path):
     run("fit", tables / "train.csv", "--target", "default", "--grades", "3",
         "--save", tmp_path / "m.json")  # fmt: skip
     assert run("rules", tmp_path / "m.json").output.startswith("3 grades, best first")
+    found = json.loads(run("rules", tmp_path / "m.json", "--json").output)
+    assert [grade["grade"] for grade in found["grades"]] == ["1", "2", "3"]
+    tree = treerank.load(tmp_path / "m.json").estimator_
+    assert [stratum["rule"] for stratum in found["strata"]] == tree.partition_.rules()
 
 
 @pytest.mark.parametrize(

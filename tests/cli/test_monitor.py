@@ -138,7 +138,7 @@ def test_what_is_wrong_is_said_in_one_line(folder, tmp_path):
         ({"default": "perhaps"}, [], "has the label 'perhaps' in line 2; expected one of no, yes"),
         ({}, ["--date", "nope"], "there is no column 'nope' (--date)"),
         ({}, ["--target", "age"], "is one that the model ranks by"),
-        ({}, ["--alpha", "2"], "Got alpha=2.0; expected"),
+        ({}, ["--alpha", "2"], "Got --alpha 2.0; expected"),
     ]
     for changed, options, message in cases:
         table[900:910].assign(**changed).to_csv(bad, index=False)

@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import in_python, run
+from command_line import assert_one_line, in_python, run
 from saved_models import loans, numbers
 
 import treerank
@@ -215,6 +215,15 @@ def test_columns_of_parquet_are_copied_with_their_types(folder, tmp_path):
     np.testing.assert_array_equal(found["score"], expected)
 
 
+def test_a_column_of_parquet_with_another_type_is_named(folder, tmp_path):
+    path = tmp_path / "t.parquet"
+    rows = pd.read_parquet(folder / "new.parquet")
+    rows.assign(age=pd.Timestamp("2024-01-01")).to_parquet(path)
+    result = run("score", folder / "tree.model", path, "--out", tmp_path / "s.csv")
+    assert_one_line(result, path, "column 'age' has type timestamp[us]; expected numbers, as in")
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_column_to_copy_with_the_name_of_one_that_is_added_is_refused(folder, tmp_path):
     table = pd.read_csv(folder / "new.csv").assign(score=0.5)
     table.to_csv(tmp_path / "t.csv", index=False)
@@ -232,3 +241,5 @@ def test_a_column_spelled_differently_is_suggested(folder, tmp_path):
     result = run("score", folder / "tree.model", tmp_path / "t.csv")
     assert result.exit_code == 2
     assert f"Did you mean {name.upper()!r}?" in result.stderr
+    rows.drop(columns="home").to_csv(tmp_path / "t.csv", index=False)
+    assert "Did you mean" not in run("score", folder / "tree.model", tmp_path / "t.csv").stderr

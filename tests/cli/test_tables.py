@@ -138,6 +138,16 @@ def test_a_decimal_comma_that_is_not_named_is_said(tmp_path):
     assert "use --decimal ," in result.stderr
 
 
+def test_decimal_points_where_commas_are_named_are_said(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"{i},5;{i}.25;{i % 2}\n" for i in range(60)]
+    path.write_text("a;b;y\n" + "".join(rows))
+    result = run("fit", path, "--target", "y", "--decimal", ",")
+    assert_one_line(
+        result, path, "column 'b' has numbers with a decimal point, such as '0.25', and"
+    )
+
+
 @pytest.mark.parametrize("value", ["0,5", "1.234.567"])
 def test_a_decimal_comma_is_said_of_rows_from_the_standard_input_too(tmp_path, value):
     formatted(tmp_path)

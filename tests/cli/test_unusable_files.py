@@ -1,6 +1,8 @@
 """Files that cannot be read or written, and streams that are closed: one line and the remedy."""
 
+import bz2
 import errno
+import gzip
 import os
 import subprocess
 import sys
@@ -111,3 +113,45 @@ def test_streams_that_cannot_be_used_are_one_line(folder, table, stream, said):
         ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False
     )
     assert (found.returncode, found.stderr) == (2, f"treerank: {said}\n")
+
+
+OTHER_FORMATS = {
+    "t.feather": (b"ARROW1\0\0" + bytes(99), "this is Arrow, Feather or ORC"),
+    "t.json": (b'[{"x":1,"y":0},\n{"x":2,"y":1}]', "this is JSON"),
+    "lines.json": (b'{"x":1,"y":0}\n{"x":2,"y":1}\n', "this is JSON"),
+    "t.xls": (b"\xef\xbb\xbf\n<HTML><table><tr><td>x</td></tr></table>", "this is XML or HTML"),
+    "t.db": (b"SQLite format 3\0" + bytes(99), "this is a database"),
+    "t.sas7bdat": (bytes(12) + b"\xc2\xea\x81\x60" + bytes(99), "this is no text; expected CSV"),
+    "t.h5": (b"\x89HDF\r\n\x1a\n" + bytes(99), "this is no text; expected CSV"),
+    "t.csv.xz": (b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4F,\n,", "this is no text; expected CSV"),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FORMATS)
+def test_other_formats_are_named(folder, tmp_path, name):
+    content, said = OTHER_FORMATS[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    for arguments in (
+        ["fit", path, "--target", "y", "--save", tmp_path / "model"],
+        ["score", folder / "tree.model", path, "--out", tmp_path / "out.csv"],
+    ):
+        result = run(*arguments)
+        assert_one_line(result, path, said)
+        assert "note:" not in result.stderr
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_packed_table_is_read_whatever_its_name(folder, tmp_path):
+    expected = run("score", folder / "tree.model", folder / "new.csv").stdout
+    text = (folder / "new.csv").read_bytes()
+    for name, packed in (
+        ("NEW.CSV.GZ", gzip.compress(text)),
+        ("gz.csv", gzip.compress(text)),
+        ("bz2.csv", bz2.compress(text)),
+        ("NEW.PARQUET", (folder / "new.parquet").read_bytes()),
+        ("NEW.TSV", (folder / "new.tsv").read_bytes()),
+    ):
+        (tmp_path / name).write_bytes(packed)
+        result = run("score", folder / "tree.model", tmp_path / name)
+        assert result.stdout == expected, (name, result.stderr)

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_data import grades, loans
 from sklearn.linear_model import LogisticRegression
@@ -215,6 +216,13 @@ def test_compare_takes_groups_and_time(rows):
         assert not set(customer[test]) & set(customer[others]), k
     forward = compare(models, x, y, cv=3, time=np.arange(len(y)))
     assert [len(test) for test in forward.folds] == [250, 250, 250]
+    month = np.arange(len(y)) // 84
+    named = np.array(["Jan", "Feb", "Mar", *"456789", "Oct", "Nov", "Dec"])[month]
+    ordered = pd.Categorical(named, list(dict.fromkeys(named)), ordered=True)
+    for same in (ordered, [f"2024-{k + 1:02d}" for k in month]):
+        folds = compare(models, x, y, cv=3, time=same).folds
+        of_numbers = compare(models, x, y, cv=3, time=month).folds
+        assert all(map(np.array_equal, folds, of_numbers))
     for arguments, message in (
         ({"groups": customer, "time": customer}, "Got groups and time"),
         ({"groups": customer[:5]}, "Got groups of shape"),
@@ -222,6 +230,7 @@ def test_compare_takes_groups_and_time(rows):
         ({"groups": np.zeros(len(y))}, "Got cv=3 and 1 groups"),
         ({"time": np.full(len(y), np.nan)}, "Got no value of time in row 0"),
         ({"time": customer, "n_repeats": 2}, "Got n_repeats=2; expected 1 with time"),
+        ({"time": [f"{k % 28 + 1}.01.2024" for k in range(len(y))]}, "Got time as text such as '1"),
     ):
         with pytest.raises(ValueError, match=message):
             compare(models, x, y, cv=3, **arguments)

@@ -322,6 +322,8 @@ def test_periods_that_are_days_are_named_without_a_time(rows, tree):
         ["2025-9", "2025-10", "2026-1"],
         ["2025-W9", "2025-W10"],
         ["week 2", "week 10"],
+        ["1.2.9", "1.2.10"],
+        ["24-01-31", "24-02-01"],
         ["Jan", "Feb", "Apr", "Dec"],
         ["january", "february", "sept.", "OCTOBER"],
         ["Dec 2024", "Jan 2025", "Feb 2025"],
@@ -341,6 +343,24 @@ def test_periods_follow_each_other_in_time(names):
     found, number = read_periods(np.array(shuffled), len(names))
     assert found == [str(name) for name in names]
     assert number.tolist() == [*range(1, len(names)), 0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["Apr 25", "Dec 24"],
+        ["Jan-24", "Feb-24"],
+        ["Mar'24", "May'24"],
+        ["01.02.2024", "02.01.2024"],
+        ["1/2/24", "2/1/24"],
+        ["3 Jan 2024", "4 Dec 2023"],
+        ["Jan 3, 2024", "Dec 4, 2023"],
+    ],
+)
+def test_dates_as_text_whose_year_is_not_first_are_refused(names):
+    with pytest.raises(ValueError, match="whose order is not known; expected dates"):
+        read_periods(np.array(names), 2)
+    assert read_periods(np.array(names[:1]), 1)[0] == names[:1]
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

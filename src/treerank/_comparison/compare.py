@@ -74,9 +74,10 @@ def compare(
         Rows of one group, such as a customer, stay in one fold, so that models are tested on
         unseen groups.
     time : array-like of shape (n_samples,), optional
-        Dates or numbers. The rows are divided into ``cv + 1`` blocks in order of time. Each block
-        but the first is a test set, and the training set is all blocks before it, as when a model
-        is in use. Rows of equal time stay together.
+        Dates, numbers, text with the year first (2024-03-31), or an ordered categorical. The rows
+        are divided into ``cv + 1`` blocks in order of time. Each block but the first is a test
+        set, and the training set is all blocks before it, as when a model is in use. Rows of equal
+        time stay together.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows, for fitting and for measuring.
     label_order : array-like, optional

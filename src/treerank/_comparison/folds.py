@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
+from treerank._input.labels import levels_in_order
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
+
+# Text that is sorted in time: 2024, 2024-03, 2024-03-31 12:00, 20240331, 2024-W05, 2024Q3.
+YEAR_FIRST = re.compile(r"\s*\d{4}([-/.]?(\d{2}|W\d{2}|Q[1-4]))?([-/.]?\d{2})?([T ].*)?")
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -25,7 +30,7 @@ def make_folds(
     """Return training and test rows of each fold. Every class occurs in both."""
     repeats = check_integer("n_repeats", n_repeats, 1)
     given = _codes("groups", groups, len(labels))
-    when = _codes("time", time, len(labels))
+    when = _codes("time", _moments(time), len(labels))
     if given is not None and when is not None:
         raise ValueError("Got groups and time; expected one of them.")
     if not is_whole(cv):
@@ -55,6 +60,24 @@ def _codes(name: str, values: Any, n_rows: int) -> NDArray[np.intp] | None:
         row = int(np.argmax(missing))
         raise ValueError(f"Got no value of {name} in row {row}; expected one for each row.")
     return np.unique(found, return_inverse=True)[1].astype(np.intp)
+
+
+def _moments(time: Any) -> Any:
+    """Return times that are in order by their values; raise for text in another order."""
+    levels = levels_in_order(time)
+    if levels is not None:
+        place = {level: k for k, level in enumerate(levels)}
+        return [place.get(value) for value in np.asarray(time).tolist()]
+    values = None if time is None else np.asarray(time)
+    if values is not None and values.dtype.kind in "OUT":
+        texts = {value for value in values.ravel().tolist() if isinstance(value, str)}
+        unordered = sorted(text for text in texts if not YEAR_FIRST.fullmatch(text))
+        if unordered:
+            raise ValueError(
+                f"Got time as text such as {unordered[0]!r}, whose order is not known; expected "
+                "dates, numbers, or text with the year first, such as '2024-03-31'."
+            )
+    return values
 
 
 def _check_repeats(repeats: int, owner: str) -> None:

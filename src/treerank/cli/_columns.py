@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from treerank.cli._conversion import ambiguous_order, decimal_comma, no_date
 from treerank.cli._dates import (
     PARTS,
+    are_months,
     find_order,
     is_date_type,
     likeliest_order,
@@ -23,11 +24,19 @@ from treerank.cli._dates import (
     to_days,
 )
 from treerank.cli._errors import BadInput
-from treerank.cli._numbers import NumberStyle, find_style, has_decimal_comma, infinite_number
+from treerank.cli._numbers import (
+    NumberStyle,
+    decorated_number,
+    find_style,
+    has_decimal_comma,
+    infinite_number,
+)
 from treerank.cli._places import Place
 
 # A column with a smaller share of text than this is a number with errors in it.
 MIXED_SHARE = 0.1
+# So many different texts among many numbers may all mean that a number is missing.
+MOST_PLACEHOLDERS = 5
 # With so few rows, nothing shows whether a column identifies rows.
 FEW_ROWS = 20
 # Last words in the names of columns that number the rows.
@@ -155,6 +164,9 @@ def _take_text(
     from treerank._input.doubtful_columns import Category  # noqa: PLC0415 (slow to import)
 
     known = column.drop_null()
+    if wanted is None and are_months(known):
+        _take_dates(found, name, column, rules)
+        return
     style = None if wanted == "category" else find_style(column, rules.decimal)
     if style is not None:
         values = style.to_numbers(column)
@@ -176,6 +188,7 @@ def _take_text(
             )
     if wanted != "category":
         _check_nearly(name, column, known, wanted, rules)
+        _check_undecorated(name, known, rules.decimal)
         category = Category(name, True, set(known.to_pylist()), len(known))
         if category.identifies_rows:
             found.left_out.append(
@@ -224,6 +237,11 @@ def _check_nearly(
     decimal = rules.decimal
     if decimal == "." and len(known) and has_decimal_comma(column):
         raise BadInput(decimal_comma(name, column))
+    if decimal == "," and len(known) and find_style(known, ".") is not None:
+        raise BadInput(
+            f"column {name!r} has numbers with a decimal point, such as {known[0].as_py()!r}, and "
+            "not with a comma (--decimal); write the numbers of all columns alike"
+        )
     for style in (NumberStyle(decimal), NumberStyle(decimal, is_plain=False)):
         fits = style.matches(column)
         n_text = len(known) - (pc.sum(fits).as_py() or 0)
@@ -232,23 +250,32 @@ def _check_nearly(
                 f"column {name!r} has numbers in several units; write all in one, or make it a "
                 f"category (--type {name}=category)"
             )
+        texts = pc.unique(known.filter(pc.invert(style.matches(known)))).to_pylist()
         if (
             n_text < MIXED_SHARE * len(known)
             or (wanted == "number" and not style.is_plain)
-            or _has_placeholder(known, style, n_text)
+            or _are_placeholders(known, texts)
         ):
             row = pc.index(fits, False).as_py()
-            value = column[row].as_py()
+            shown = texts if len(texts) <= MOST_PLACEHOLDERS else texts[:1]
             raise BadInput(
                 f"column {name!r} has text in {n_text:,} of {len(column):,} rows (first: "
-                f"{rules.place(row)}, {value!r}); correct it, treat it as missing (--missing "
-                f"{value!r}), or "
+                f"{rules.place(row)}, {column[row].as_py()!r}); correct it, treat it as missing ("
+                f"{' '.join(f'--missing {text!r}' for text in shown)}), or "
                 f"make the column a category (--type {name}=category)"
             )
 
 
-def _has_placeholder(known: Any, style: NumberStyle, n_text: int) -> bool:
-    """Whether one text, such as a dash, stands among many different numbers."""
-    if 2 * n_text > len(known) or len(pc.unique(known)) <= FEW_ROWS:
-        return False
-    return len(pc.unique(known.filter(pc.invert(style.matches(known))))) == 1
+def _check_undecorated(name: str, known: Any, decimal: str) -> None:
+    """Raise if a column with many levels has nothing but numbers and what is around them."""
+    found = decorated_number(known, decimal) if len(pc.unique(known)) > FEW_ROWS else None
+    if found is not None:
+        raise BadInput(
+            f"column {name!r} has numbers that are written {found[0]!r}; write {found[1]}, leave "
+            f"the column out (--drop {name!r}), or make it a category (--type {name}=category)"
+        )
+
+
+def _are_placeholders(known: Any, texts: list[str]) -> bool:
+    """Whether few texts, such as a dash and a point, stand among many different numbers."""
+    return len(texts) <= MOST_PLACEHOLDERS and len(pc.unique(known)) - len(texts) > FEW_ROWS

@@ -146,6 +146,11 @@ def cast_block(column: Any, wanted: Any, name: str, done: int, table: Table) -> 
     try:
         # Whole numbers beyond 2**53 are rounded, as in a table of text.
         return column.cast(wanted, safe=not pa.types.is_integer(column.type))
+    except pa.ArrowNotImplementedError:
+        raise table.bad(
+            f"column {name!r} has type {column.type}; expected {format_type(wanted)}, as in the "
+            "data the model was fitted to."
+        ) from None
     except pa.ArrowInvalid as error:
         raise table.bad(
             f"column {name!r} has other values than {format_type(wanted)} in rows {done + 1:,} to "

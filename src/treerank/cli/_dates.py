@@ -18,7 +18,7 @@ PARTS = {
     "weekday": "weekday, 1 for Monday to 7",
 }
 _TIME = (
-    r"(?:[T ]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?"
+    r"(?:[T :]\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?"
     r"\s*(?P<zone>Z|[+-]\d{2}:?\d{2})?)?\s*$"
 )
 _ORDERS = {
@@ -28,15 +28,28 @@ _ORDERS = {
 }
 DATE_ORDERS = tuple(_ORDERS)
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-_MONTH = (
-    r"(?P<month>(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
-    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?))\.?"
+_MONTH_NAME = (
+    r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
-# The name of a month leaves no doubt either: 3 Jan 2024, Jan 3, 2024 and 2024-Jan-03.
+_MONTH = rf"(?P<month>{_MONTH_NAME})\.?"
+# The name of a month leaves no doubt either: 3 Jan 2024, 03JAN2024, Jan 3, 2024 and 2024-Jan-03.
 _NAMED = (
-    rf"^\s*(?P<day>\d{{1,2}})[-/. ]\s*{_MONTH}[-/., ]\s*(?P<year>\d{{4}})" + _TIME,
+    rf"^\s*(?P<day>\d{{1,2}})[-/. ]?\s*{_MONTH}[-/., ]?\s*(?P<year>\d{{4}})" + _TIME,
     rf"^\s*{_MONTH}[-/. ]?\s*(?P<day>\d{{1,2}})[-/., ]\s*(?P<year>\d{{4}})" + _TIME,
     rf"^\s*(?P<year>\d{{4}})[-/. ]\s*{_MONTH}[-/. ]\s*(?P<day>\d{{1,2}})" + _TIME,
+)
+_YEAR = r"(?P<year>(?:19|20)\d{2})"
+# Numbers of eight digits, which are dates where a date is asked for.
+_DIGITS = rf"^\s*{_YEAR}(?P<month>\d{{2}})(?P<day>\d{{2}})" + _TIME
+_MONTH_NUMBER = r"(?P<month>0?[1-9]|1[0-2])"
+# Without a day: 2024-01, 01/2024, Jan 2024 and 2024-Jan. They stand for the first day of the month,
+# in columns that have nothing else.
+_WITHOUT_A_DAY = (
+    rf"^\s*{_YEAR}[-/.]{_MONTH_NUMBER}\s*$",
+    rf"^\s*{_MONTH_NUMBER}[-/.]{_YEAR}\s*$",
+    rf"^\s*{_MONTH}[-/., ]?\s*{_YEAR}\s*$",
+    rf"^\s*{_YEAR}[-/. ]?\s*{_MONTH}\s*$",
 )
 # What looks like a date to people: with two digits for the year, or a month in another language.
 _DAY_OR_MONTH = (
@@ -44,8 +57,9 @@ _DAY_OR_MONTH = (
 )
 _LIKE_A_DATE = (
     rf"^\s*(({_DAY_OR_MONTH})[-/. ]((19|20)?\d{{2}})|(19|20)\d{{2}}[-/. ]({_DAY_OR_MONTH})"
-    r"|\d{1,2}[-/. ]\s*\p{L}{3,10}\.?[-/., ]\s*((19|20)?\d{2})"
-    r"|\p{L}{3,10}\.?\s+\d{1,2},?\s+(19|20)\d{2})([T ].*)?$"
+    r"|(\p{L}{2,10}\.?,?\s+)?\d{1,2}[-/. ]\s*\p{L}{3,10}\.?[-/., ]\s*((19|20)?\d{2})"
+    r"|\p{L}{3,10}\.?\s+\d{1,2},?\s+(19|20)\d{2}"
+    rf"|\d{{1,2}}[-/. ]?{_MONTH_NAME}(\d{{2}})?|{_MONTH_NAME}[-/. ]?'?\d{{2}})([T :].*)?$"
 )
 
 
@@ -73,9 +87,17 @@ def parse_text(column: Any, order: str) -> NDArray[np.float64]:
 
     Dates whose year comes first, and those with the name of a month, may stand among them.
     """
+    days = _parse_any(
+        column, tuple(dict.fromkeys((_ORDERS[order], _ORDERS["ymd"], *_NAMED, _DIGITS)))
+    )
+    return _parse_any(column, _WITHOUT_A_DAY) if np.isnan(days).all() else days
+
+
+def _parse_any(column: Any, patterns: tuple[str, ...]) -> NDArray[np.float64]:
+    """Days since 1970-01-01 for dates of any of the patterns; NaN for anything else."""
     days = np.full(len(column), np.nan)
     n_values = len(column) - column.null_count
-    for pattern in dict.fromkeys((_ORDERS[order], _ORDERS["ymd"], *_NAMED)):
+    for pattern in patterns:
         if np.isfinite(days).sum() == n_values:
             break
         days = np.where(np.isnan(days), _parse(column, pattern), days)
@@ -87,11 +109,12 @@ def _parse(column: Any, pattern: str) -> NDArray[np.float64]:
     found = pc.extract_regex(column, pattern)
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
-    year, day, hour, minute, second = (
-        _numbers(found, part) for part in ("year", "day", "hour", "minute", "second")
+    year, hour, minute, second = (
+        _numbers(found, part) for part in ("year", "hour", "minute", "second")
     )
-    month = _named_months(found) if pattern in _NAMED else _numbers(found, "month")
+    month = _named_months(found) if _MONTH in pattern else _numbers(found, "month")
     is_date = ~np.isnan(year)
+    day = np.where(is_date, 1, np.nan) if pattern in _WITHOUT_A_DAY else _numbers(found, "day")
     months = np.where(is_date, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + np.where(is_date, day - 1, 0).astype("timedelta64[D]")
     # February 30 would become a day in March.
@@ -112,6 +135,12 @@ def find_order(column: Any, order: str | None) -> str | None:
     if len(fits) == 2 and pc.any(pc.match_substring_regex(column, r"^\s*\d+\.")).as_py():
         return "dmy"  # dates with dots are German, with the day first
     return "ambiguous" if len(fits) > 1 else next(iter(fits), None)
+
+
+def are_months(known: Any) -> bool:
+    """Whether all values of a text column without nulls are months such as 08.2024, no numbers."""
+    is_month = pc.match_substring_regex(known, r"^\s*(0[1-9]|1[0-2])\.(19|20)\d{2}\s*$")
+    return len(known) > 0 and bool(pc.all(is_month).as_py())
 
 
 def likeliest_order(column: Any) -> str:
@@ -175,6 +204,9 @@ def take_part(days: NDArray[np.float64], part: str) -> NDArray[np.float64]:
 
 
 def _numbers(found: Any, part: str) -> NDArray[np.float64]:
+    """Numbers of a part of a date; NaN where there is none."""
+    if found.type.get_field_index(part) < 0:
+        return np.full(len(found), np.nan)
     text = pc.struct_field(found, part)
     text = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
     return np.asarray(text.cast(pa.float64()).to_numpy(zero_copy_only=False))
@@ -188,6 +220,8 @@ def _named_months(found: Any) -> NDArray[np.float64]:
 
 def _offset(found: Any) -> NDArray[np.float64]:
     """Offset of the time zone from UTC, in seconds."""
+    if found.type.get_field_index("zone") < 0:
+        return np.zeros(len(found))
     zone = pc.replace_substring(pc.fill_null(pc.struct_field(found, "zone"), ""), ":", "")
     zone = pc.if_else(pc.or_(pc.equal(zone, ""), pc.equal(zone, "Z")), "+0000", zone)
     sign = np.where(np.asarray(pc.starts_with(zone, "-")), -1.0, 1.0)

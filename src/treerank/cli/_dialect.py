@@ -4,21 +4,51 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # Lines that are split to find the separator.
 MOST_LINES = 20
 # First bytes of files that are sometimes mistaken for text, and what to do about them.
-NO_TABLES = {
-    b"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
-    b"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
-    b"PAR1": "this is Parquet; give it as a file whose name ends in .parquet.",
-    b"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
-    b"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
-    b"sep=": "the first line is a separator for Excel; remove it.",
-    b"\xef\xbb\xbfsep=": "the first line is a separator for Excel; remove it.",
+_NO_TABLES = {
+    rb"PK\x03\x04": "this is a zip or a workbook of a spreadsheet; save the sheet as CSV.",
+    rb"\xd0\xcf\x11\xe0": "this is a workbook of a spreadsheet; save the sheet as CSV.",
+    rb"PAR1": "this is Parquet; give it as a file whose name ends in .parquet.",
+    rb"ARROW1|ORC[\x00-\x1f]": "this is Arrow, Feather or ORC; write it as Parquet.",
+    rb"SQLite format 3": "this is a database; write the table as CSV.",
+    rb"\x89PNG": "this is a picture; expected CSV, TSV or Parquet.",
+    rb"%PDF": "this is a PDF; expected CSV, TSV or Parquet.",
+    rb"sep=": "the first line is a separator for Excel; remove it.",
+    rb"\s*(?:\[\s*)?\{\s*\"": "this is JSON; write the table as CSV or Parquet.",
+    rb"(?i:\s*<(?:\?xml|!doctype|html|table|stata_dta))": (
+        "this is XML or HTML, whatever its name ends in; save the table as CSV."
+    ),
 }
+# Control characters that text does not have, not even as separators.
+_BINARY = re.compile(rb"[\x00\x02-\x08\x0e-\x1b]")
+
+
+def no_table(start: bytes, encoding: str | None) -> str | None:
+    """What is wrong with a file that is not a table of text, and the remedy; None if it may be."""
+    without_mark = start.removeprefix(codecs.BOM_UTF8)
+    for begin, said in _NO_TABLES.items():
+        if re.match(begin, without_mark):
+            return said
+    first = without_mark[: max(64, without_mark.find(b"\n"))]
+    if encoding is None and _utf_16(start) is None and _BINARY.search(first):
+        return "this is no text; expected CSV, TSV or Parquet."
+    return None
+
+
+def _utf_16(block: bytes) -> str | None:
+    """Encoding of a text in UTF-16, with or without a mark; None for anything else."""
+    if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    first, second = block[::2].count(0), block[1::2].count(0)
+    if 3 * (first + second) <= len(block) or 9 * min(first, second) > max(first, second):
+        return None
+    return "utf-16-le" if second > first else "utf-16-be"  # of each pair, in Latin script
 
 
 def find_encoding(blocks: Iterable[bytes]) -> str:
@@ -30,10 +60,8 @@ def find_encoding(blocks: Iterable[bytes]) -> str:
     decoder = codecs.getincrementaldecoder("utf8")()
     found = "utf8"
     for number, block in enumerate(blocks):
-        if number == 0 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        if number == 0 and 3 * block.count(0) > len(block):  # every other byte, in Latin script
-            return "utf-16-le" if block[:1] != b"\0" else "utf-16-be"
+        if number == 0 and (wide := _utf_16(block)) is not None:
+            return wide
         if found == "utf8" and not _can_decode(decoder, block):
             found = "cp1252"
         if found == "cp1252" and not _can_decode(codecs.getincrementaldecoder(found)(), block):
@@ -87,6 +115,16 @@ def split_names(line: str, delimiter: str, bad: Callable[[str], Exception]) -> l
             f"seems to be a {DELIMITERS[likely]}: use --delimiter {option}."
         )
     return names
+
+
+def check_title(names: Sequence[str], bad: Callable[[str], Exception]) -> None:
+    """Raise if the first line is a title above the table; `bad` makes an error for the table."""
+    n_empty = sum(not name.strip() for name in names)
+    if len(names) > 2 and n_empty == len(names) - 1 and names[0].strip():
+        raise bad(
+            f"the first line has {names[0]!r} alone; expected the names of the columns. Remove "
+            "the title and empty lines at the top."
+        )
 
 
 def find_delimiter(text: str) -> str:

@@ -18,12 +18,12 @@ STATUS = 2
 
 # Parameters of the library that occur in messages, and the options that set them.
 OPTIONS = {
-    "baseline": "--baseline", "cache_dir": "--cache-dir", "checkpoint": "--checkpoint",
-    "columns": "--column", "cutoff": "--cutoff", "cv": "--cv", "direction": "--direction",
-    "focus": "--focus",
-    "label_order": "--order", "max_depth": "--max-depth", "n_estimators": "--trees",
-    "n_jobs": "--threads", "random_state": "--seed", "reference": "--reference",
-    "sample_weight": "--weight", "table": "--table",
+    "alpha": "--alpha", "baseline": "--baseline", "cache_dir": "--cache-dir",
+    "checkpoint": "--checkpoint", "columns": "--column", "cutoff": "--cutoff", "cv": "--cv",
+    "direction": "--direction", "focus": "--focus", "label_order": "--order", "level": "--level",
+    "max_depth": "--max-depth", "n_estimators": "--trees", "n_jobs": "--threads",
+    "random_state": "--seed", "rate": "--rate", "reference": "--reference",
+    "sample_weight": "--weight", "share": "--share", "table": "--table",
 }  # fmt: skip
 _GIVEN = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:(None\b)|(?=\S))")
 
@@ -38,6 +38,7 @@ _PYTHON = [
     (re.compile(r"(Got --[^;]*; expected )None, "), r"\1"),
     (re.compile(r"(Got (--[\w-]+)[^;]*; expected .*?) or None\."), r"\1, or leave out \2."),
     (re.compile(r"Got --cv 'prefit' with the rows"), "Got the rows"),
+    (re.compile(r"Got groups and time; expected"), "Got --group and --time; expected"),
     (re.compile(r"Leave out cv, or pass other rows\."), "Give other rows."),
     (re.compile(r", or a numpy\.random\.RandomState"), ""),
 ]

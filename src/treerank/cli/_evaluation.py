@@ -15,7 +15,8 @@ from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank.cli._errors import BadInput
 from treerank.cli._model_labels import in_the_models_words, spelling
-from treerank.cli._scoring import check_finite, column_types, rows_for
+from treerank.cli._models import unwrap
+from treerank.cli._scoring import check_finite, column_types, levels_of, rows_for
 from treerank.cli._sources import Source
 from treerank.cli._training import (
     ColumnOptions,
@@ -24,6 +25,7 @@ from treerank.cli._training import (
     check_columns,
     check_has_labels,
 )
+from treerank.cli._unusable import Unusable
 
 if TYPE_CHECKING:
     from treerank._report._sample import ScoredRows
@@ -59,10 +61,11 @@ def read_rows(
         None if name is None else np.array(table[name].to_pylist(), dtype=object)
         for name in (group, id_column)
     )
+    weights = None if weight is None else as_weights(source, table[weight], weight)
     return Rows(
         features=rows_for(model, table, features),
-        labels=_known_labels(model, source, table[target], column_options),
-        weights=None if weight is None else as_weights(source, table[weight], weight),
+        labels=_known_labels(model, source, table[target], column_options, weights),
+        weights=weights,
         groups=groups,
         ids=ids,
     )
@@ -103,7 +106,11 @@ def _read_table(
     features = list(types)
     for name in extra:
         types.setdefault(name, None if source.is_parquet else pa.string())
-    return read_finite(source, types, features), features
+    table = read_finite(source, types, features)
+    unusable = Unusable(source, levels_of(unwrap(model)[0], features))
+    unusable.count(table)
+    unusable.note()
+    return table, features
 
 
 def read_finite(source: Source, types: dict[str, Any], features: list[str]) -> Any:
@@ -119,7 +126,11 @@ def read_finite(source: Source, types: dict[str, Any], features: list[str]) -> A
 
 
 def _known_labels(
-    model: FittedClassifier, source: Source, column: Any, column_options: ColumnOptions
+    model: FittedClassifier,
+    source: Source,
+    column: Any,
+    column_options: ColumnOptions,
+    weights: NDArray[np.float64] | None,
 ) -> NDArray[Any]:
     """Return labels as classes of the model; raise for unknown labels or missing classes."""
     name = column_options.target
@@ -138,12 +149,14 @@ def _known_labels(
             f"{', '.join(map(str, classes))}, as the model was fitted to"
             f"{remedy if classes.dtype == bool else ''}."
         )
-    absent = np.setdiff1d(np.arange(len(classes)), places)
+    counted = places if weights is None else places[weights > 0]
+    absent = np.setdiff1d(np.arange(len(classes)), counted)
     if len(absent):
         label = classes[absent[0]] if classes.dtype != bool or positive is None else positive
         raise source.bad(
-            f"column {name!r} has no row of {str(label)!r}; expected rows of every class, to "
-            "measure how well they are separated."
+            f"column {name!r} has no row of {str(label)!r}"
+            f"{'' if weights is None else ' with a weight above 0'}; expected rows of every class, "
+            "to measure how well they are separated."
         )
     return np.asarray(classes[places])
 

@@ -45,6 +45,12 @@ def strata_of(model: Any) -> list[dict[str, Any]]:
     ]
 
 
+def grades_of(card: Any) -> list[dict[str, Any]]:
+    """Grades of a scorecard, best first: limits of the score, rows, event rate and points."""
+    columns = card.columns()
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def quality_of(model: FittedRanker, rows: Any) -> dict[str, Any]:
     """AUC (VUS for more than two classes) of a model on labelled rows, with its interval."""
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)

@@ -16,8 +16,15 @@ SIGNS = "[$€£¥₹₩₽]"
 CODES = (
     "USD|EUR|GBP|JPY|CHF|CAD|AUD|NZD|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|MXN|ZAR|KRW|SGD|HKD|kr"
 )
+# So many different numbers with three digits after the point are no chance.
+MANY_POINTS = 10
 # Thousands separators, besides the comma or the point that is not the decimal mark.
 SPACES = "'\u00a0\u202f"
+# A number with something around it: 12 kg, ="12", '12, 1 234.
+_DECORATED = (
+    r"^\s*(?:=\"|')?(?P<number>[+\x{2212}-]?(?:[1-9]\d{0,2}(?:[ ,\x{2009}]\d{3})+|\d+)(?:[.,]\d+)?)"
+    r"\"?\s*(?P<unit>[\p{L}²³°/%]{0,10})\.?\s*$"
+)
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,41 @@ def find_style(column: Any, decimal: str) -> NumberStyle | None:
 def has_decimal_comma(column: Any) -> bool:
     """Whether the values are numbers if the comma is the decimal mark."""
     return find_style(column, ",") is not None
+
+
+def decorated_number(known: Any, decimal: str) -> tuple[str, str] | None:
+    """Return the first value and its number if all values are numbers but for what is around them.
+
+    That is one unit that is not a currency (12 kg), the marks by which a spreadsheet keeps text
+    ('12 or ="12"), or spaces between thousands, which phone numbers have, too, but always alike.
+    """
+    found = pc.extract_regex(known, _DECORATED).combine_chunks()
+    if found.null_count or not len(found):
+        return None
+    number = pc.replace_substring_regex(pc.struct_field(found, "number"), r"[ \x{2009}]", "")
+    number = pc.replace_substring(number, "\u2212", "-")
+    if len(pc.unique(pc.struct_field(found, "unit"))) > 1 or find_style(number, decimal) is None:
+        return None
+    has_spaces = pc.any(pc.match_substring_regex(known, r"\d[ \x{2009}]\d")).as_py()
+    if has_spaces and len(pc.unique(pc.utf8_length(number))) == 1:
+        return None
+    return known[0].as_py(), number[0].as_py()
+
+
+def points_of_thousands(column: Any, delimiter: str) -> str | None:
+    """Return a number whose point may separate thousands, as do all points of the column.
+
+    Numbers with three decimals look alike; but they have a point if they are below one thousand,
+    too, and semicolons are written where the decimal mark is a comma.
+    """
+    fits = pc.match_substring_regex(column, r"^\s*[+-]?(\d{1,3}|[1-9]\d{0,2}\.\d{3})\s*$")
+    if not _all(fits):
+        return None
+    known = column.drop_null()
+    pointed = known.filter(pc.match_substring(known, "."))
+    if len(pc.unique(pointed)) < MANY_POINTS or (len(pointed) == len(known) and delimiter != ";"):
+        return None
+    return str(pointed[0].as_py())
 
 
 def infinite_number(name: str, column: Any, place: Place) -> str | None:

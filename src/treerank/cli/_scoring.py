@@ -24,7 +24,7 @@ from treerank.cli._models import unwrap
 from treerank.cli._numbers import infinite_number
 from treerank.cli._sources import Source
 from treerank.cli._training import _list, did_you_mean
-from treerank.cli._unseen import UnseenLevels
+from treerank.cli._unusable import Unusable
 
 Columns = Callable[[Any, Any], dict[str, Any]]
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
@@ -50,7 +50,7 @@ def score_file(
     features = list(types)
     copies = [Copied(name, None if source.is_parquet else pa.string()) for name in ids]
     types |= {copy.key: copy for copy in copies}
-    unseen = UnseenLevels(levels_of(model, features))
+    unusable = Unusable(source, levels_of(model, features))
     done = 0
     with _writer(out) as write:
         for batch in source.blocks(types):
@@ -61,11 +61,11 @@ def score_file(
             _check_names(source, ids, found)
             found = {copy.column: batch.column(copy.key) for copy in copies} | found
             write(pa.RecordBatch.from_arrays(list(found.values()), names=list(found)))
-            unseen.count(batch)
+            unusable.count(batch)
             done += batch.num_rows
         if done == 0:
             raise source.bad("there are column names but no rows.")
-    unseen.note(source.label)
+    unusable.note()
     return done
 
 
@@ -92,7 +92,7 @@ def column_types(
             f"there is no column {' nor '.join(map(repr, missing[:8]))}"
             + (f" nor {len(missing) - 8} others" if len(missing) > 8 else "")
             + f", which the model was fitted to; the columns are {_list(names)}."
-            + did_you_mean(missing, names)
+            + did_you_mean(missing, [name for name in names if name not in wanted])
         )
     as_it_comes = None if source.is_parquet else pa.string()
     known = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}

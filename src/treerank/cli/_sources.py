@@ -24,11 +24,12 @@ from treerank.cli._conversion import (
 from treerank.cli._dates import DATE_ORDERS
 from treerank.cli._dialect import (
     DELIMITERS,
-    NO_TABLES,
+    check_title,
     decode_start,
     find_delimiter,
     find_encoding,
     first_line,
+    no_table,
     split_names,
 )
 from treerank.cli._errors import BadInput, note
@@ -38,6 +39,7 @@ from treerank.cli._quotes import unclosed_quote
 from treerank.cli._streams import (
     Prefixed,
     first_blocks,
+    open_unpacked,
     read_full,
     whole_lines,
     whole_rows,
@@ -82,7 +84,7 @@ class Source:
     def __post_init__(self) -> None:
         if self.delimiter in ("\\t", "tab"):
             self.delimiter = "\t"
-        if self.delimiter is None and ".tsv" in Path(self.path).suffixes:
+        if self.delimiter is None and ".tsv" in Path(self.path.lower()).suffixes:
             self.delimiter = "\t"
         if self.delimiter is not None and len(self.delimiter) != 1:
             raise BadInput(f"Got --delimiter {self.delimiter!r}; expected one character.")
@@ -99,7 +101,7 @@ class Source:
     @property
     def is_parquet(self) -> bool:
         """Whether the file is Parquet rather than text."""
-        return Path(self.path).suffix in (".parquet", ".pq")
+        return Path(self.path).suffix.lower() in (".parquet", ".pq")
 
     def bad(self, text: str) -> BadInput:
         """Return an error that names this table."""
@@ -128,7 +130,7 @@ class Source:
                 self._stream = gzip.GzipFile(fileobj=raw) if packed else raw
             return self._stream
         self._check_file()
-        return pa.input_stream(self.path, compression="detect")
+        return open_unpacked(self.path)
 
     def _check_file(self) -> None:
         """Raise if the path is not that of a file that can be opened."""
@@ -143,6 +145,7 @@ class Source:
         """Read and check the names of the columns, without an unnamed index at the left."""
         names = self._parquet().schema_arrow.names if self.is_parquet else self._text_header()
         first = 1 if self._has_unnamed_index(names) else 0
+        check_title(names, self.bad)
         seen: set[str] = set()
         for i, name in enumerate(names[first:], start=first + 1):
             if name in seen:
@@ -188,7 +191,10 @@ class Source:
                 with self._open() as stream:
                     start = bytes(stream.read(SAMPLE_BYTES))
                 blocks = self._scan() if self.encoding is None else []
-            if start.strip() and not start.startswith(tuple(NO_TABLES)):
+            if start.strip():
+                problem = no_table(start, self.encoding)
+                if problem is not None:
+                    raise self.bad(problem)
                 self._find_dialect(start, blocks)
                 self._check_quotes(start)
         self._start = start
@@ -231,9 +237,6 @@ class Source:
         start = self._read_start()
         if not start.strip():
             raise self.bad("the file is empty; expected a line of column names and rows.")
-        for begin, said in NO_TABLES.items():
-            if start.startswith(begin):
-                raise self.bad(said)
         assert self.encoding is not None
         try:
             text = first_line(decode_start(start, self.encoding)).rstrip("\r")

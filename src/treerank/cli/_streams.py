@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+
+# How the first bytes say that a file is compressed.
+_PACKINGS = {rb"\x1f\x8b": "gzip", rb"BZh[1-9]1AY&SY": "bz2", rb"\x28\xb5\x2f\xfd": "zstd"}
+
+
+def open_unpacked(path: str) -> Any:
+    """Open a file as a stream of decompressed bytes, compressed as its content or name says."""
+    with Path(path).open("rb") as file:
+        start = file.read(16)
+    found = (packing for begin, packing in _PACKINGS.items() if re.match(begin, start))
+    return pa.input_stream(path, compression=next(found, "detect"))
 
 
 def first_undecodable(stream: Any, encoding: str) -> int | None:

@@ -14,8 +14,14 @@ from numpy.typing import NDArray
 
 from treerank.cli._columns import ColumnRules, is_number, take_columns
 from treerank.cli._dates import PARTS, is_date_type
+from treerank.cli._doubts import note_doubts
 from treerank.cli._errors import BadInput, note
-from treerank.cli._numbers import NumberStyle, find_style, infinite_number
+from treerank.cli._numbers import (
+    NumberStyle,
+    find_style,
+    has_decimal_comma,
+    infinite_number,
+)
 from treerank.cli._sources import Source
 
 
@@ -90,12 +96,14 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     names = source.header()
     types, parts = column_options.type_of(), column_options.parts_of()
     target, weight, ids = column_options.target, column_options.weight, column_options.ids
-    check_columns(source, names, {
-        "--target": [target], "--weight": [weight] if weight else [], "--id": ids,
-        "--drop": column_options.drop, "--type": types, "--date": parts,
-    })  # fmt: skip
-    if weight == target:
-        raise source.bad(f"column {target!r} cannot be both --target and --weight.")
+    named: dict[str, Iterable[str]] = {
+        "--weight": [weight] if weight else [], "--id": ids, "--drop": column_options.drop,
+        "--type": types, "--date": parts,
+    }  # fmt: skip
+    check_columns(source, names, {"--target": [target], **named})
+    twice = [option for option, given in named.items() if target in given]
+    if twice:
+        raise source.bad(f"column {target!r} cannot be both --target and {twice[0]}.")
     apart = {target, weight, *ids, *column_options.drop}
     index = source.index_columns()
     index = {name: said for name, said in index.items() if name not in {*apart, *types}}
@@ -119,6 +127,7 @@ def read_training(source: Source, column_options: ColumnOptions) -> Training:
     if not features.columns:
         raise source.bad("no column is left to learn from.")
     assert labels is not None
+    note_doubts(source, table, features.columns, labels)
     return Training(
         features=pa.table(features.columns),
         labels=labels,
@@ -341,12 +350,19 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
     bad = ~(weights >= 0) | np.isinf(weights)
     if bad.any():
         raise _bad_weight(source, given, int(np.argmax(bad)), name)
+    if not weights.any():
+        raise source.bad(
+            f"column {name!r} (--weight) has zeros only; expected some weight above 0. Give "
+            "another column, or leave out the option."
+        )
     return weights
 
 
 def _bad_weight(source: Source, column: Any, row: int, name: str) -> BadInput:
     value = column[row].as_py()
+    comma = isinstance(value, str) and source.decimal == "." and has_decimal_comma(column)
     return source.bad(
         f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in "
-        f"{source.place(row)}; expected finite numbers of at least 0. Correct it."
+        f"{source.place(row)}; expected finite numbers of at least 0. "
+        f"{'Use --decimal ,' if comma else 'Correct it'}."
     )

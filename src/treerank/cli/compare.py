@@ -12,6 +12,8 @@ import typer
 
 import treerank
 from treerank.cli._command import command
+from treerank.cli._conversion import ambiguous_order
+from treerank.cli._dates import find_order, parse_text
 from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._options import AnyTable, Dates, Drop, Target, Threads, Types, Weight
 from treerank.cli._sources import Source
@@ -62,6 +64,9 @@ def compare(options: CompareOptions) -> None:
     with one_line_errors():
         source = options.format.source(options.data)
         check_columns(source, source.header(), options.of_folds())
+        for option, names in options.of_folds().items():
+            if options.target in names:
+                raise source.bad(f"column {options.target!r} cannot be both --target and {option}.")
         rows = read_training(source, options.columns())
         shared: dict[str, Any] = {
             "categorical_features": rows.categories or None,
@@ -78,24 +83,40 @@ def compare(options: CompareOptions) -> None:
             found = treerank.compare(
                 models, rows.features, rows.labels, cv=options.cv, sample_weight=rows.weights,
                 label_order=rows.label_order, random_state=options.seed,
-                groups=_column(source, options.group), time=_column(source, options.time),
+                groups=_groups(source, options.group), time=_times(source, options),
             )  # fmt: skip
         except ValueError as error:
             raise source.bad(str(error)) from None
         print(found)
 
 
-def _column(source: Source, name: str | None) -> Any:
-    """Values of a column that is not a feature, as numbers if possible."""
+def _groups(source: Source, name: str | None) -> Any:
+    """Group of each row. Text stays text: numbers would merge ids of many digits."""
+    return None if name is None else _column(source, name).to_numpy()
+
+
+def _times(source: Source, options: CompareOptions) -> Any:
+    """Time of each row: numbers and dates as such, other text as it is."""
+    name = options.time
     if name is None:
         return None
+    column = _column(source, name)
+    if not pa.types.is_string(column.type):
+        return column.to_numpy()
+    with contextlib.suppress(pa.ArrowInvalid):
+        return pc.utf8_trim_whitespace(column).cast(pa.float64()).to_numpy()
+    order = find_order(column, options.format.date_order)
+    if order == "ambiguous":
+        raise source.bad(ambiguous_order(name, column))
+    return column.to_numpy() if order is None else parse_text(column, order)
+
+
+def _column(source: Source, name: str) -> Any:
+    """Values of a column that is not a feature."""
     if source.path == "-":
         raise BadInput("Got --group or --time with the standard input; expected a file.")
     column = source.read([name])[name]
     if column.null_count:
         row = pc.index(pc.is_null(column), True).as_py()
         raise source.bad(f"column {name!r} has no value in {source.place(row)}; correct it.")
-    if pa.types.is_string(column.type):
-        with contextlib.suppress(pa.ArrowInvalid):  # words and dates stay as they are
-            column = pc.utf8_trim_whitespace(column).cast(pa.float64())
-    return column.to_numpy()
+    return column

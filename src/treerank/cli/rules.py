@@ -10,7 +10,8 @@ import typer
 import treerank
 from treerank._input.label_order import label_order_of
 from treerank.cli._errors import BadInput, one_line_errors
-from treerank.cli._json import print_json, strata_of
+from treerank.cli._json import grades_of, print_json, strata_of
+from treerank.cli._models import unwrap
 from treerank.cli._options import Json
 
 
@@ -22,7 +23,9 @@ def rules(
         loaded = treerank.load(model)
         text = as_text(loaded, model)
         if json:
-            print_json({"classes": label_order_of(loaded), "strata": strata_of(loaded)})
+            tree, card = unwrap(loaded)
+            grades = {} if card is None or card.grades_ is None else {"grades": grades_of(card)}
+            print_json({"classes": label_order_of(tree), **grades, "strata": strata_of(tree)})
         else:
             print(text)
 

@@ -32,6 +32,12 @@ _PARTS_OF_YEARS = [
         rf"(?:(?P<before>{_YEAR}){_SPACE})?(?P<part>0?[1-9]|1[0-2])(?:{_SPACE}(?P<after>{_YEAR}))?"
     ),
 ]
+_MONTH_NAME = rf"(?!q)(?:{_NAMES})\.?"
+# The year may not be the first number: Jan 24, 31.01.2024, 3 Jan 2024, Jan 3, 2024.
+_YEAR_LATER = re.compile(
+    rf"{_MONTH_NAME}{_SPACE}*'?\d\d?|\d\d?/\d\d?/\d\d|{_MONTH_NAME}{_SPACE}*\d\d?{_SPACE}+{_YEAR}"
+    rf"|\d\d?{_SPACE}+(?:\d\d?|{_MONTH_NAME}){_SPACE}+{_YEAR}"
+)
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -68,6 +74,11 @@ def read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]
 
 def _text_order(names: list[str]) -> list[int]:
     """Return the order of names in time: by year, month or quarter, else by numbers in the text."""
+    if len(names) > 1 and all(_YEAR_LATER.fullmatch(name.strip().lower()) for name in names):
+        raise ValueError(
+            f"Got periods as text such as {names[0]!r}, whose order is not known; expected dates, "
+            "text such as 2025-04 or Apr 2025, or an ordered categorical."
+        )
     keys = _calendar_keys(names) or _number_keys(names) or [_natural_key(name) for name in names]
     return sorted(range(len(names)), key=lambda k: (keys[k], names[k]))
 

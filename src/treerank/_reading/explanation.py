@@ -96,7 +96,7 @@ class Explanation:
     up: tuple[Move, ...]
     down: tuple[Move, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         place = f"stratum {self.stratum} of 0 to {self.n_strata - 1}, score {self.score:.4g}"
         lines = [place, "because " + (" and ".join(self.reasons) or "all rows are in it")]
         for word, moves in (("up", self.up), ("down", self.down)):

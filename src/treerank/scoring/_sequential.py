@@ -1,6 +1,6 @@
 """Sequential tests that keep their level however often they are looked at.
 
-A test that is repeated each month at 5 % more likely than not gives a false alarm within two years.
+A test that is repeated each month at 5% more likely than not gives a false alarm within two years.
 An *e-process* E starts at 1 and has no upward drift while nothing is wrong, so the probability that
 it ever reaches 1 / alpha is at most alpha (Ville's inequality), however often it is looked at.
 
@@ -28,7 +28,7 @@ from scipy.stats import chi2
 Floats = NDArray[np.float64]
 # The average over sizes of a change is tuned to the information of this many first periods.
 TUNED_PERIODS = 6
-# J / rho at which the boundary is tightest for levels of about 5 %.
+# J / rho at which the boundary is tightest for levels of about 5%.
 TIGHTEST = 8.0
 
 

@@ -31,7 +31,7 @@ train, new = slice(0, 3000), slice(3000, None)
 
 # %%
 # Strata of the tree are merged into grades that differ at the 95% level on held-out rows; the best
-# grade has the lowest risk. The odds double with every 20 points.
+# grade has the lowest risk. The odds of repayment double with every 20 points.
 
 card = Scorecard(
     TreeRank(),

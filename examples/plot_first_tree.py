@@ -19,8 +19,8 @@ malignant = (y == 0).astype(int)
 X_train, X_test, y_train, y_test = train_test_split(X, malignant, random_state=0)
 
 # %%
-# With ``max_depth=2`` a tree has at most four strata, few enough to remember. It is compared with the
-# default tree.
+# With ``max_depth=2`` a tree has at most four strata, few enough to remember. It is compared with
+# the default tree.
 
 short = TreeRank(max_depth=2).fit(X_train, y_train)
 full = TreeRank().fit(X_train, y_train)

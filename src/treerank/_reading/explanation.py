@@ -137,7 +137,7 @@ def explain(model: Any, X: TableLike) -> list[Explanation]:
     because worst perimeter > 117.45
     up to 2 if 105.95 < worst perimeter <= 117.45
     """
-    check_has_tests(model)
+    check_has_tests(model, " For forests and boosting see treerank.inspection.reasons.")
     binning, tree = model._binning, model.tree_
     table = validate_rows(model, X, binning.is_categorical.astype(bool).tolist())
     n_jobs = check_n_jobs(model.n_jobs)

@@ -87,9 +87,12 @@ def _index(
         before, after = _as_text(before), _as_text(after)
     elif np.isnan(before).all():
         return None, True
-    weight = {"expected_weight": weights[0], "actual_weight": weights[1]}
-    p_value = stability_p_value(before, after, **weight)
-    return population_stability_index(before, after, **weight), p_value > level
+    expected, actual = weights
+    index = population_stability_index(
+        before, after, expected_weight=expected, actual_weight=actual
+    )
+    p_value = stability_p_value(before, after, expected_weight=expected, actual_weight=actual)
+    return index, p_value > level
 
 
 def _as_text(column: NDArray[Any]) -> NDArray[Any]:

@@ -299,8 +299,9 @@ def _weights_by_bin(
         code_of = {level: code for code, level in enumerate(levels)}
         codes = [np.array([code_of[level] for level in column]) for column in columns]
     size = 1 + int(max(code.max() for code in codes))
-    weight = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
-    return weight, (weights[0].mean() / 2, weights[1].mean() / 2)
+    found = [np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)]
+    half_rows = float(weights[0].mean() / 2), float(weights[1].mean() / 2)
+    return np.stack(found).astype(np.float64), half_rows
 
 
 def stability_of_counts(

@@ -30,8 +30,8 @@ default = (rng.random(n) < 1 / (1 + np.exp(-risk))).astype(int)
 train, new = slice(0, 3000), slice(3000, None)
 
 # %%
-# Strata of the tree are merged into grades that differ at the 95 % level on held-out rows; the best
-# grade has the lowest risk. The odds double with every 20 points.
+# Strata of the tree are merged into grades that differ at the 95% level on held-out rows; the best
+# grade has the lowest risk. The odds of repayment double with every 20 points.
 
 card = Scorecard(
     TreeRank(),
@@ -52,7 +52,7 @@ plt.show()
 
 # %%
 # Repeating the whole procedure on bootstrap samples shows how optimistic its own figures are, and
-# what another sample would have predicted for each customer. Near a cut-off of 20 %, decisions
+# what another sample would have predicted for each customer. Near a cut-off of 20%, decisions
 # often change from sample to sample.
 
 found = validate(TreeRank(), loans[train], default[train], n_boot=40, n_jobs=2)

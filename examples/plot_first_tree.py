@@ -19,9 +19,10 @@ malignant = (y == 0).astype(int)
 X_train, X_test, y_train, y_test = train_test_split(X, malignant, random_state=0)
 
 # %%
-# ``one_standard_error=True`` keeps the tree small. It is compared with the default tree.
+# With ``max_depth=2`` a tree has at most four strata, few enough to remember. It is compared with
+# the default tree.
 
-short = TreeRank(one_standard_error=True).fit(X_train, y_train)
+short = TreeRank(max_depth=2).fit(X_train, y_train)
 full = TreeRank().fit(X_train, y_train)
 for name, model in [("short tree", short), ("default tree", full)]:
     auc = model.score(X_test, y_test)
@@ -45,9 +46,9 @@ RocDisplay.from_estimator(full, X_test, y_test, name="default tree", ax=ax)
 plt.show()
 
 # %%
-# The tree itself: rows that satisfy a rule go to the left, the better side.
+# The short tree itself: rows that satisfy a rule go to the left, the better side.
 
-TreeDisplay.from_estimator(full)
+TreeDisplay.from_estimator(short)
 plt.show()
 
 # %%

@@ -2,7 +2,7 @@
 Does a tree find level sets that are really there?
 ==================================================
 
-The four quarters of a square have rates of positives of 20 %, 40 %, 67 % and 75 %. So the best
+The four quarters of a square have rates of positives of 20%, 40%, 67% and 75%. So the best
 score has four values and the best ROC curve has three corners, which is the form that a ranking
 tree produces. This is the first example of Clémençon, Depecker and Vayatis (2011), section 6.1.
 """
@@ -52,7 +52,7 @@ plt.show()
 
 # %%
 # One sample proves little. Over twenty samples, the AUC of the tree is within 0.01 of the best one
-# on average. The two best quarters, 67 % and 75 %, are hard to tell apart with 2,000 rows, and
+# on average. The two best quarters, 67% and 75%, are hard to tell apart with 2,000 rows, and
 # separating them adds only 0.01 to the AUC.
 
 gaps = []

@@ -3,7 +3,7 @@ What is a ranking worth to those who act on it?
 ===============================================
 
 The AUC is a single number. Those who use a ranking have other questions: how many events are in the
-top tenth, which score separates the classes best, whether a probability of 30 % means 30 %, and
+top tenth, which score separates the classes best, whether a probability of 30% means 30%, and
 whether acting on the model is better than acting on everyone. There is a picture for each question,
 for a tree and a forest, on rows that neither has seen.
 """
@@ -48,7 +48,7 @@ for model in (tree, forest):
 plt.show()
 
 # %%
-# The shaded band contains the whole ROC curve with 95 % confidence, not only each of its points.
+# The shaded band contains the whole ROC curve with 95% confidence, not only each of its points.
 
 first = RocDisplay.from_estimator(tree, *new_rows, band=True)
 RocDisplay.from_estimator(forest, *new_rows, band=True, ax=first.ax_)

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-TITLES = {
-    "treerank": "Ranking trees",
-    "treerank.splitters": "Splitting rules",
-    "treerank.inspection": "Reading a model",
-    "treerank.scoring": "From score to decision",
-    "treerank.export": "Export",
-    "treerank.dask": "Clusters",
-    "treerank.metrics": "Measures",
-    "treerank.plots": "Pictures",
-    "treerank.datasets": "Data sets and simulated truths",
-    "treerank.baselines": "Baselines from the papers",
-    "treerank.consensus": "Consensus of rankings",
-    "treerank.approximation": "Best approximations of a known curve",
+SUBJECTS = {
+    "treerank": "ranking trees",
+    "treerank.splitters": "splitting rules",
+    "treerank.inspection": "reading a model",
+    "treerank.scoring": "from score to decision",
+    "treerank.export": "export",
+    "treerank.dask": "clusters",
+    "treerank.metrics": "measures",
+    "treerank.plots": "pictures",
+    "treerank.datasets": "data sets and simulated truths",
+    "treerank.baselines": "baselines from the papers",
+    "treerank.consensus": "consensus of rankings",
+    "treerank.approximation": "best approximations of a known curve",
 }
 
 
@@ -49,10 +49,10 @@ def write_pages(app: Sphinx, config: object) -> None:
     """Write ``generated/<module>.rst`` for the modules that can be imported."""
     folder = Path(app.srcdir) / "generated"
     folder.mkdir(exist_ok=True)
-    for name, title in TITLES.items():
+    for name, subject in SUBJECTS.items():
         path = folder / f"{name}.rst"
         try:
-            text = _page(title, importlib.import_module(name))
+            text = _page(f"{name}: {subject}", importlib.import_module(name))
         except ModuleNotFoundError:
             path.unlink(missing_ok=True)
             continue

@@ -31,7 +31,7 @@ def main(folder: str = "demo") -> None:
     print(f"{len(y_train)} cases to learn from, {len(y_test)} held out; malignant ones first.\n")
     print(
         f"AUC on the held-out cases: {interval.auc:.3f} "
-        f"(95 % interval {interval.lower:.3f} to {interval.upper:.3f})\n"
+        f"(95% interval {interval.lower:.3f} to {interval.upper:.3f})\n"
     )
     _print_strata(model, X_test, y_test)
     _print_rules(model)
@@ -49,7 +49,7 @@ def _print_strata(model: TreeRank, X_test: Any, y_test: Any) -> None:
     partition = model.partition_
     strata = model.apply(X_test)
     malignant = np.asarray(y_test == "malignant")
-    print("stratum   score  cases  malignant    held out  malignant (95 % interval)")
+    print("stratum   score  cases  malignant    held out  malignant (95% interval)")
     for k in range(len(partition)):
         here = strata == k
         share = partition.posterior()[k, -1]

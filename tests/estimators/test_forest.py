@@ -225,6 +225,7 @@ def test_presets_draw_features_at_the_two_levels(name):
         ({"max_depth": 0}, "Got max_depth=0; expected an integer >= 1 or None"),
         ({"max_depth": "deep"}, "Got max_depth='deep'"),
         ({"min_samples_leaf": 0}, "Got min_samples_leaf=0"),
+        ({"splitter": 50}, r"to one of these\. Pass numbers by name, such as n_estimators=50"),
         ({"splitter": "cart"}, "Got splitter='cart'; expected None, a LeafRank, a classifier"),
         ({"splitter": LeafRank(max_bins=9)}, "set max_bins on RankingForest instead"),
     ],

@@ -149,4 +149,4 @@ def test_plain_lines_when_no_progress_library_is_there(monkeypatch, capsys):
         report(0.0)
         report(0.55)
     lines = capsys.readouterr().err.splitlines()
-    assert lines == [f"treerank: growing {p} %" for p in (0, 55, 100)]
+    assert lines == [f"treerank: growing {p}%" for p in (0, 55, 100)]

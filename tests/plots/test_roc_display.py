@@ -70,7 +70,7 @@ def test_legend_has_the_interval():
     display = RocDisplay.from_predictions(y, score, level=0.9)
     expected = auc_interval(y, score, level=0.9)
     assert display.interval == (expected.lower, expected.upper)
-    said = f"AUC 0.750, 90 % interval {expected.lower:.3f} to {expected.upper:.3f}"
+    said = f"AUC 0.750, 90% interval {expected.lower:.3f} to {expected.upper:.3f}"
     assert said in display.line_.get_label()
 
 

@@ -279,7 +279,7 @@ def test_rules_fit_into_their_lines_and_say_what_is_left_out(rule, width, max_te
 
 def test_numbers_are_said_briefly():
     assert [format_weight(m) for m in (3.0, 2.25, 12345.6)] == ["3", "2.2", "12,346"]
-    assert [format_rate(r) for r in (0, 0.004, 0.5, 1)] == ["0.0 %", "0.40 %", "50.0 %", "100.0 %"]
+    assert [format_rate(r) for r in (0, 0.004, 0.5, 1)] == ["0.0%", "0.40%", "50.0%", "100.0%"]
     assert [format_strata(s) for s in ([4], [3, 2, 4], [1, 5, 6], [1, 3, 5])] == [
         "4", "2–4", "1, 5–6", "3 strata",
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from report_page import read
@@ -205,6 +206,23 @@ def test_stability_says_which_column_has_moved(tree, data):
     assert [(r["name"], r["said"]) for r in rows[:2]] == [("score", "moved"), ("noise", "moved")]
     assert rows[1]["index"] == pytest.approx(index)
     assert {r["said"] for r in rows[2:]} == {"stable"}
+
+
+def test_stability_does_not_take_noise_for_a_change():
+    rng = np.random.default_rng(0)
+    names = [f"x{k}" for k in range(8)]
+    old, new = (pd.DataFrame(rng.normal(size=(n, 8)), columns=names) for n in (60, 100))
+    new["x0"] += 2
+    score = np.zeros(60), np.zeros(100)
+    rows = stability(names, (RowTable(old), score[0], None), (RowTable(new), score[1], None))
+    assert [(r["name"], r["said"]) for r in rows[:2]] == [("score", "stable"), ("x0", "moved")]
+    assert max(r["index"] for r in rows[2:]) > 0.25
+    assert {r["said"] for r in rows[2:]} <= {"stable", "within noise"}
+    doubled = [
+        (RowTable(table), s, np.full(len(s), 7.0))
+        for table, s in zip((old, new), score, strict=True)
+    ]
+    assert stability(names, *doubled) == rows
 
 
 def test_reasons_are_given_for_the_rows_asked_for(tree, data):

@@ -11,6 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 from treerank import RankingForest, TreeRank, report
 from treerank._report._appendix import SIGNATURES
 from treerank._report._render import area, breakable, percent
+from treerank._report._summary import _features
 from treerank.metrics import auc_interval
 
 
@@ -50,6 +51,23 @@ def test_five_sentences_hold_the_numbers_of_the_page(data):
     )
     assert f"It predicts {percent(p.mean())} events on average where {percent(y.mean())}" in said[3]
     assert f"It depends most on {NASTY}: shuffling that column lowers the AUC by" in said[4]
+
+
+def test_columns_that_matter_beyond_noise_follow_the_first():
+    names = ["age", "income", "term", "home"]
+    rows = [
+        {"name": name, "value": value, "lower": lower, "upper": 0.2, "is_clear": lower > 0}
+        for name, value, lower in zip(
+            names, (0.1, 0.05, 0.04, 0.03), (0.08, 0.02, -0.01, 0.01), strict=True
+        )
+    ]
+    page = {"importance": {"rows": rows, "measure": "AUC"}}
+    assert _features(page).endswith(
+        "(0.080 to 0.200), followed, among the columns whose effect is clearly above 0, "
+        "by income and home."
+    )
+    page["importance"]["rows"] = rows[:2]
+    assert _features(page).endswith("(0.080 to 0.200), followed by income.")
 
 
 def test_a_model_no_better_than_chance_is_said_to_be_so(data):

@@ -6,13 +6,13 @@ from oracles import mixture_evidence
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from treerank.metrics._scorecard import shift_p_value
 from treerank.scoring import monitor
 from treerank.scoring._sequential import (
     TIGHTEST,
     TUNED_PERIODS,
     log_e_process,
     log_evidence,
-    shift_p_value,
     spent_level,
 )
 

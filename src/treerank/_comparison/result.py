@@ -137,7 +137,7 @@ class Comparison:
         """
         return frame_of(self.columns(), backend)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.to_text()
 
     def to_text(self, times: bool = True) -> str:

@@ -64,6 +64,6 @@ def _plain_lines(what: str) -> Iterator[Report]:
         percent = int(100 * min(done, 1.0))
         if percent >= shown + 10:
             shown = percent
-            print(f"treerank: {what} {percent} %", file=sys.stderr, flush=True)
+            print(f"treerank: {what} {percent}%", file=sys.stderr, flush=True)
 
     yield report

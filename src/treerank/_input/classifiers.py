@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 from numpy.typing import NDArray
@@ -20,9 +21,14 @@ from sklearn.utils.validation import has_fit_parameter
 def check_classifier(classifier: Any) -> None:
     """Raise if the object is not a classifier, or cannot weight the rows of a cell."""
     if not (hasattr(classifier, "fit") and is_classifier(classifier)):
+        named = (
+            f" Pass numbers by name, such as n_estimators={classifier} or max_depth={classifier}."
+        )
         raise ValueError(
             f"Got splitter={classifier!r}; expected None, a LeafRank, a classifier, an object of "
             "treerank.splitters, or a function from a cell to one of these."
+            + named
+            * isinstance(classifier, Integral)
         )
     if isinstance(last_step(classifier), KNeighborsClassifier):
         return

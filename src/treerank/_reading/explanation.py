@@ -96,7 +96,7 @@ class Explanation:
     up: tuple[Move, ...]
     down: tuple[Move, ...]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         place = f"stratum {self.stratum} of 0 to {self.n_strata - 1}, score {self.score:.4g}"
         lines = [place, "because " + (" and ".join(self.reasons) or "all rows are in it")]
         for word, moves in (("up", self.up), ("down", self.down)):
@@ -137,7 +137,7 @@ def explain(model: Any, X: TableLike) -> list[Explanation]:
     because worst perimeter > 117.45
     up to 2 if 105.95 < worst perimeter <= 117.45
     """
-    check_has_tests(model)
+    check_has_tests(model, " For forests and boosting see treerank.inspection.reasons.")
     binning, tree = model._binning, model.tree_
     table = validate_rows(model, X, binning.is_categorical)
     n_jobs = check_n_jobs(model.n_jobs)

@@ -50,7 +50,7 @@ def _vus(sample: ScoredRows, classes: NDArray[Any], level: float) -> dict[str, A
 
     The VUS is a mean over tuples with one row of each class, so a class of few rows determines the
     width of its interval: with Student's quantile, it may reach from 0 to 0.8. With three to nine
-    rows, normal limits on the logit scale are used instead. In simulations at a level of 95 %,
+    rows, normal limits on the logit scale are used instead. In simulations at a level of 95%,
     these cover the VUS about nine times in ten. With fewer rows, there are no limits.
     """
     found = vus_interval(

@@ -165,7 +165,8 @@ def _features(page: dict[str, Any]) -> str:
         f"{found['measure']} by {area(first['value'], 3)} ({lower} to {upper})"
     )
     if others:
-        text += f", followed by {' and '.join(row['name'] for row in others[:2])}"
+        text += ", followed"
         if any(row["value"] > clear[:3][-1]["value"] for row in found["rows"] if row not in clear):
-            text += ", of the columns whose effect is clearly above 0"
+            text += ", among the columns whose effect is clearly above 0,"
+        text += f" by {' and '.join(row['name'] for row in others[:2])}"
     return f"{text}."

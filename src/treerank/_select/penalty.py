@@ -17,7 +17,7 @@ from treerank import _core
 from treerank._input.parameters import invalid_parameter
 from treerank._trees.ranking_tree import CellTree
 
-# For tests of LeafRank and for cubes of a grid: about the 95 % quantile, with 200 to 5,000 rows, of
+# For tests of LeafRank and for cubes of a grid: about the 95% quantile, with 200 to 5,000 rows, of
 # the smallest constant that prunes a tree of pure noise to its root. The factor in the second
 # penalty is 8 times smaller (sqrt(1 / 2) instead of sqrt(32)), so its constant is 8 times larger.
 USUAL_CONSTANTS = {"tests": 0.05, "cubes": 0.4}

@@ -143,7 +143,8 @@ class _Tree:
             raise ValueError(
                 f"Got a model of more than {self.limit:,} nodes when every way to a cell is "
                 "written out; expected fewer. Use a splitter of one test, LeafRank(max_depth=1), "
-                "or one tree for all, LeafRank(max_depth=None), or a larger max_nodes."
+                "or one tree for all, LeafRank(max_depth=None), or a larger max_nodes; "
+                "or let treerank.inspection.attributions(model, X).to_shap() compute the values."
             )
         for column, start in (
             (self.left, -1), (self.right, -1), (self.default, -1), (self.feature, -1),

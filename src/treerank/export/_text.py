@@ -28,9 +28,9 @@ def to_text(model: FittedClassifier) -> str:
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> print(to_text(TreeRank(LeafRank(), max_depth=1).fit(X, y)))
     2 strata, best first; classes 0 < 1.
-    0: score 0.4263, 345 rows, 95.1 % of class 1
+    0: score 0.4263, 345 rows, 95.1% of class 1
        worst perimeter <= 105.95
-    1: score -0.333, 224 rows, 12.9 % of class 1
+    1: score -0.333, 224 rows, 12.9% of class 1
        worst perimeter > 105.95
     """
     model, card = unwrap(model)
@@ -51,8 +51,7 @@ def to_text(model: FittedClassifier) -> str:
         rows = partition.counts[k].sum()
         lines.append(
             f"{k}: score {partition.scores[k]:.4g}, {rows:g} rows, {shares[k]:.1%} of class {last}"
-            .replace("%", " %")
-        )  # fmt: skip
+        )
         lines.append(f"   {rule}")
     return "\n".join(lines)
 
@@ -68,5 +67,5 @@ def _grade_lines(card: Scorecard) -> list[str]:
         if "points_from" in table:
             points = f"{table['points_from'][k]} to {table['points_to'][k]} points, "
         said = f"{name}: {points}{table['rows'][k]:g} rows, {shares[k]:.1%} of class {last}"
-        lines += [said.replace("%", " %"), f"   {rule}"]
+        lines += [said, f"   {rule}"]
     return [*lines, ""]

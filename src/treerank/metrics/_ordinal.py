@@ -42,7 +42,9 @@ def ordinal_vus_score(
     *,
     labels: Any = None,
 ) -> float:
-    """Volume under the ROC surface: P(s(X_1) < ... < s(X_K)) for one row of each class.
+    """Volume under the ROC surface (VUS) of ordered classes.
+
+    It is P(s(X_1) < ... < s(X_K)) for one row of each class.
 
     Ties are broken at random, so m consecutive tied classes count `1 / m!`. A random order has a
     VUS of `1 / K!`; with two classes VUS is the AUC. The computation is exact and takes

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtrc
 from sklearn.metrics import auc as area
 
 from treerank._input.frames import frame_of
@@ -250,6 +251,36 @@ def population_stability_index(
     >>> round(population_stability_index(["a", "b", "b", "b"], ["a", "a", "b", "b"]), 4)
     0.2747
     """
+    weight, half_rows = _weights_by_bin(expected, actual, n_bins, expected_weight, actual_weight)
+    return stability_of_counts(weight[0], weight[1], half_rows)
+
+
+def stability_p_value(
+    expected: ArrayLike,
+    actual: ArrayLike,
+    *,
+    expected_weight: ArrayLike | None = None,
+    actual_weight: ArrayLike | None = None,
+) -> float:
+    """Return the p-value of the chi-squared test that both samples have the same distribution.
+
+    The parameters are those of :func:`population_stability_index`.
+    """
+    given = [(expected, expected_weight), (actual, actual_weight)]
+    weights = [check_weights(weight, len(np.asarray(column))) for column, weight in given]
+    counts, _ = _weights_by_bin(expected, actual, 10, *weights)
+    first, second = (float(w.sum() ** 2 / (w @ w)) for w in weights)
+    return shift_p_value(counts[0], counts[1], (first, second))
+
+
+def _weights_by_bin(
+    expected: ArrayLike,
+    actual: ArrayLike,
+    n_bins: int,
+    expected_weight: ArrayLike | None,
+    actual_weight: ArrayLike | None,
+) -> tuple[FloatArray, tuple[float, float]]:
+    """Return the weights of both samples in each bin, and half a row of each."""
     if n_bins < 2:
         raise ValueError(f"Got n_bins={n_bins}; expected an integer >= 2.")
     columns = _read(expected, "expected"), _read(actual, "actual")
@@ -268,9 +299,9 @@ def population_stability_index(
         code_of = {level: code for code, level in enumerate(levels)}
         codes = [np.array([code_of[level] for level in column]) for column in columns]
     size = 1 + int(max(code.max() for code in codes))
-    weight = np.stack([np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)])
-    half_rows = (weights[0].mean() / 2, weights[1].mean() / 2)
-    return stability_of_counts(weight[0], weight[1], half_rows)
+    found = [np.bincount(c, w, size) for c, w in zip(codes, weights, strict=True)]
+    half_rows = float(weights[0].mean() / 2), float(weights[1].mean() / 2)
+    return np.stack(found).astype(np.float64), half_rows
 
 
 def stability_of_counts(
@@ -284,6 +315,24 @@ def stability_of_counts(
     e = np.where(expected > 0, expected, half_rows[0])[used] / expected.sum()
     a = np.where(actual > 0, actual, half_rows[1])[used] / actual.sum()
     return float(np.sum((a - e) * np.log(a / e)))
+
+
+def shift_p_value(
+    expected: FloatArray, actual: FloatArray, effective: tuple[float, float]
+) -> float:
+    """Return the p-value of the chi-squared test that two samples have the same distribution.
+
+    `expected` and `actual` are their weights by bin, `effective` their effective numbers of rows.
+    """
+    n, m = effective
+    e, a = expected / expected.sum() * n, actual / actual.sum() * m
+    pooled = (e + a) / (n + m)
+    used = pooled > 0
+    if used.sum() < 2:
+        return 1.0
+    e, a, pooled = e[used], a[used], pooled[used]
+    statistic = np.sum((e - n * pooled) ** 2 / (n * pooled) + (a - m * pooled) ** 2 / (m * pooled))
+    return float(chdtrc(len(pooled) - 1, statistic))
 
 
 def _band_scores(called: FloatArray, ends: FloatArray) -> tuple[Any, Any]:

@@ -318,7 +318,7 @@ class RocDisplay:
         if self.interval is None:
             return said
         lower, upper = self.interval
-        return f"{said}, {100 * self.level:g} % interval {lower:.3f} to {upper:.3f}"
+        return f"{said}, {100 * self.level:g}% interval {lower:.3f} to {upper:.3f}"
 
     def _format(self, what: str, auc: float) -> str:
         name = ", ".join(part for part in (self.name, what) if part)

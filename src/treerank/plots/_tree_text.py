@@ -107,7 +107,7 @@ def format_weight(weight: float) -> str:
 
 def format_rate(rate: float) -> str:
     """Format an event rate in percent, with two decimals if it is small."""
-    return f"{100 * rate:.2f} %" if 0 < rate < 0.01 else f"{100 * rate:.1f} %"
+    return f"{rate:.2%}" if 0 < rate < 0.01 else f"{rate:.1%}"
 
 
 def format_strata(strata: Sequence[int]) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._report._stability import MOVED, STABLE
+from treerank.metrics._scorecard import shift_p_value
 from treerank.scoring._distributions import (
     Columns,
     Spread,
@@ -17,7 +18,7 @@ from treerank.scoring._distributions import (
     spread_of_levels,
     spread_of_numbers,
 )
-from treerank.scoring._sequential import shift_p_value, spent_level
+from treerank.scoring._sequential import spent_level
 
 Floats = NDArray[np.float64]
 MISSING_MOVED = 0.05  # change in the share of missing values that is reported

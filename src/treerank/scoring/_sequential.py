@@ -1,6 +1,6 @@
 """Sequential tests that keep their level however often they are looked at.
 
-A test that is repeated each month at 5 % more likely than not gives a false alarm within two years.
+A test that is repeated each month at 5% more likely than not gives a false alarm within two years.
 An *e-process* E starts at 1 and has no upward drift while nothing is wrong, so the probability that
 it ever reaches 1 / alpha is at most alpha (Ville's inequality), however often it is looked at.
 
@@ -23,12 +23,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
-from scipy.stats import chi2
 
 Floats = NDArray[np.float64]
 # The average over sizes of a change is tuned to the information of this many first periods.
 TUNED_PERIODS = 6
-# J / rho at which the boundary is tightest for levels of about 5 %.
+# J / rho at which the boundary is tightest for levels of about 5%.
 TIGHTEST = 8.0
 
 
@@ -87,19 +86,3 @@ def spent_level(n_periods: int, alpha: float) -> Floats:
     """Return the part of a level that each look may spend; all parts add up to at most `alpha`."""
     looks = np.arange(1, n_periods + 1)
     return np.asarray(alpha * 6 / (np.pi * looks) ** 2)
-
-
-def shift_p_value(expected: Floats, actual: Floats, effective: tuple[float, float]) -> float:
-    """Return the p-value of the chi-squared test that two samples have the same distribution.
-
-    `expected` and `actual` are their weights by bin, `effective` their effective numbers of rows.
-    """
-    n, m = effective
-    e, a = expected / expected.sum() * n, actual / actual.sum() * m
-    pooled = (e + a) / (n + m)
-    used = pooled > 0
-    if used.sum() < 2:
-        return 1.0
-    e, a, pooled = e[used], a[used], pooled[used]
-    statistic = np.sum((e - n * pooled) ** 2 / (n * pooled) + (a - m * pooled) ** 2 / (m * pooled))
-    return float(chi2.sf(statistic, len(pooled) - 1))

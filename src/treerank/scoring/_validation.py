@@ -143,7 +143,7 @@ class Validation:
         """
         return frame_of(self.columns(), backend)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         table = self.columns()
         shown = {"apparent": "apparent", "optimism": "optimism", "corrected": "corrected",
                  "corrected_632plus": ".632+", "held_out": "held out"}  # fmt: skip

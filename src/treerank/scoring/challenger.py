@@ -103,7 +103,7 @@ class Challenge:
         found: dict[str, Any] = to_plain(self)
         return found
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         auc = self.auc
         lines = [
             f"{self.rows:,.10g} rows, {self.events:,.10g} events",

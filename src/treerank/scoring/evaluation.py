@@ -91,7 +91,7 @@ class Evaluation:
         found: dict[str, Any] = to_plain(self)
         return found
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = format_table(self._measures(), left=3)
         if self.gains is not None:
             lines += ["", *format_table(self._bands(self.gains), left=0)]

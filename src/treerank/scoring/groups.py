@@ -107,7 +107,7 @@ class GroupComparison:
         found: dict[str, Any] = to_plain(self)
         return found
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         flagged = self.threshold is not None
         head = ["group", "rows", "rate", "AUC", "interval", "- others", "p", "cross gap", "p"]
         lines = [head + ["flagged", "TPR", "FPR"] * flagged]

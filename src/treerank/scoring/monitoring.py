@@ -110,7 +110,7 @@ class Monitoring:
 
         return monitor_page(self, out, title)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [["period", "rows", "events", "rate", "expected", "AUC", "interval", "PSI"]]
         indices = [None, *self.score.index]
         for figures, index in zip([self.baseline, *self.periods], indices, strict=True):

@@ -88,7 +88,7 @@ class WeakSegments:
         found: dict[str, Any] = to_plain(self)
         return found
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [["segment", "rows", "events", "AUC", "expected", "difference", "p", "weak"]]
         for s in self.segments:
             lines.append(

@@ -96,8 +96,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"Got a {name}; expected its local copy. Pass model.to_local().")
     if ESTIMATORS.get(name) is not type(model):
         raise TypeError(
-            f"Got a {name}; expected one of {', '.join(ESTIMATORS)}. Keep other models with "
-            "pickle or skops."
+            f"Got a {name}; expected one of {', '.join(ESTIMATORS)}. Of a pipeline or a search "
+            "pass the model inside, pipeline[-1] or best_estimator_; keep others with pickle or "
+            "skops."
         )
     check_is_fitted(model)
     document = _pack(given)

@@ -28,7 +28,6 @@ from treerank.inspection import attributions
 
 MODELS = {
     "forest": RankingForest(n_estimators=18),
-    "ranks": RankingForest(n_estimators=6, aggregation="mean_rank"),
     "boosting": BoostedTreeRank(12),
     "bags": BoostedTreeRank(5, n_bags=3),
 }

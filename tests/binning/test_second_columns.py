@@ -28,7 +28,6 @@ from treerank.inspection import attributions
 
 MODELS = {
     "forest": RankingForest(n_estimators=18),
-    "ranks": RankingForest(n_estimators=6, aggregation="mean_rank"),
     "boosting": BoostedTreeRank(12),
     "bags": BoostedTreeRank(5, n_bags=3),
 }
@@ -177,13 +176,16 @@ def test_sql_and_onnx_score_as_python_does(name):
     np.testing.assert_allclose(by_onnx.ravel(), scores, rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("categories", ["auto", "statistics"])
 @pytest.mark.parametrize("name", ["forest", "boosting"])
-def test_a_fit_that_goes_on_is_the_fit_at_once(name):
+def test_a_fit_that_goes_on_is_the_fit_at_once(tmp_path, name, categories):
     X, y = visits()
-    at_once = clone(MODELS[name]).fit(X, y).score_samples(others())
-    later = clone(MODELS[name]).set_params(n_estimators=4, warm_start=True).fit(X, y)
-    later.set_params(n_estimators=MODELS[name].n_estimators).fit(X, y)
-    np.testing.assert_allclose(later.score_samples(others()), at_once, rtol=0, atol=1e-9)
+    model = clone(MODELS[name]).set_params(categories=categories)
+    at_once = clone(model).fit(X, y).score_samples(others())
+    later = clone(model).set_params(n_estimators=4, warm_start=True).fit(X, y)
+    for before in (come_back(later, others(), tmp_path), later):
+        before.set_params(n_estimators=model.n_estimators).fit(X, y)
+        np.testing.assert_allclose(before.score_samples(others()), at_once, rtol=0, atol=1e-9)
 
 
 def test_boosting_starts_again_if_it_did_not_keep_its_trees_of_columns():

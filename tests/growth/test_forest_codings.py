@@ -20,6 +20,7 @@ from treerank._growth.forest_rows import LocalForestRows
 from treerank._growth.progress import part_of
 from treerank._input.validation import validate_training_data
 from treerank._plans.forest import plan_categories
+from treerank._trees.ranking_tree import NO_CUT, SLOT
 
 
 def shops(n=700, n_levels=300, seed=0):
@@ -94,6 +95,29 @@ def test_out_of_bag_rows_have_the_codes_that_a_tree_was_grown_on():
     np.testing.assert_allclose(by_feature.means.sum(axis=1), sums / n_trees, atol=1e-6)
 
 
+def test_a_tree_sees_the_order_or_the_single_levels():
+    X, y = shops(2_000)
+    X["agent"] = np.random.default_rng(1).permutation(X["shop"].to_numpy())
+    model = RankingForest(n_estimators=20, warm_start=True).fit(X, y)
+    assert model._binning.columns.feature.tolist() == [0, 1, 2, 0, 2]
+    trees, seen = model._before_shrinkage, []
+    for _, first, last in tree_blocks(0, 20, 3):
+        slots = np.ascontiguousarray(trees.some_trees(first, last).slots).view(SLOT).ravel()
+        seen.append(set(slots["feature"][slots["cut"] != NO_CUT].tolist()))
+    assert seen == [{0, 1, 2}, {1, 3, 4}, {0, 1, 2}]
+
+
+def test_noise_has_an_out_of_bag_auc_of_a_half():
+    aucs = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, _ = shops(3_000, seed=seed)
+        X["agent"] = rng.permutation(X["shop"].to_numpy())
+        model = RankingForest(n_estimators=40, oob_score=True)
+        aucs.append(model.fit(X[["shop", "agent"]], rng.integers(0, 2, 3_000)).oob_auc_)
+    assert np.mean(aucs) < 0.512
+
+
 def test_a_forest_that_grows_later_is_the_forest_grown_at_once():
     X, y = shops(400)
     at_once = RankingForest(n_estimators=20, random_state=1).fit(X, y)
@@ -110,7 +134,7 @@ def test_the_number_of_codings_follows_rows_and_trees():
     assert plan_categories(RankingForest(n_estimators=2), few) == (2, True)
     assert plan_categories(RankingForest(n_estimators=33), few) == (5, True)
     assert plan_categories(RankingForest(), many) == (1, True)
-    assert plan_categories(RankingForest(aggregation="mean_rank"), few) == (1, True)
+    assert plan_categories(RankingForest(aggregation="mean_rank"), few) == (1, False)
     assert plan_categories(RankingForest(categories="statistics"), few) == (25, False)
     with pytest.raises(ValueError, match="Got n_estimators=0"):
         RankingForest(n_estimators=0).fit(*shops(100))

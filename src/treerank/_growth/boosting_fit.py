@@ -137,9 +137,9 @@ def trees_before(model: Any, classes: NDArray[Any], binning: Binning) -> Boosted
     """Return the trees of the last fit to continue from, with a warm start."""
     if not model.warm_start or not hasattr(model, "_trees"):
         return None
-    # Trees of columns are kept by fits with warm_start=True only.
-    trees = getattr(model, "_before_sets", None) if binning.with_sets else model._trees
-    if binning.with_sets and trees is None:
+    # Trees of columns are kept by fits with warm_start=True only, and not in files.
+    trees = getattr(model, "_before_sets", None) if binning.ordered else model._trees
+    if binning.ordered and trees is None:
         return None
     if not (binning.equals(model._binning) and np.array_equal(classes, model.label_order_)):
         raise ValueError(

@@ -2,6 +2,11 @@
 
 Categories by statistics are encoded several times, each time with statistics of other folds. A tree
 sees one of the codings, and the errors of the folds average out over the trees.
+
+It is grown on the order of the levels or on the single levels, but not on both. Rows of one level
+differ in their code by the labels of the other folds: where these are high, the own labels are low.
+A tree that separates a level could learn that from the codes of its rows. It does not hold for new
+rows, but it does for out-of-bag rows, since the codes of other rows depend on their labels.
 """
 
 from __future__ import annotations
@@ -46,6 +51,17 @@ def tree_blocks(first: int, last: int, n_codings: int) -> list[TreeBlock]:
         )
         for number in numbers
     ]
+
+
+def codes_to_grow_on(codes: Codes, binning: Binning, coding: int) -> Codes:
+    """Return the codes for trees with one of several codings; columns that they must not see are 0.
+
+    Trees with an even coding see the order of the levels, and those with an odd one single levels.
+    """
+    seen = with_coding(codes, binning, coding)
+    if len(seen) < len(codes):  # a copy
+        seen[binning.with_sets if coding % 2 else slice(len(binning.levels), None)] = 0
+    return seen
 
 
 def score_out_of_bag(

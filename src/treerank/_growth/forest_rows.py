@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Codes
-from treerank._binning.category_statistics import n_codings_in, with_coding
+from treerank._binning.category_statistics import n_codings_in
 from treerank._binning.encoding import Encoding
 from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._growth.device_rows import DeviceRows
 from treerank._growth.forest import ForestPlan, Trees, grow_forest, grow_in_core
-from treerank._growth.forest_codings import score_out_of_bag, tree_blocks
+from treerank._growth.forest_codings import codes_to_grow_on, score_out_of_bag, tree_blocks
 from treerank._growth.progress import part_of, progress_bar
 from treerank._input.validation import TrainingData, class_sizes
 from treerank._input.weights import Weights
@@ -164,7 +164,7 @@ class LocalForestRows:
         """Return the rows with one of the codings of categories, if there are several."""
         if self._n_codings == 1:
             return self
-        codes = with_coding(self.rows, self.binning, number)
+        codes = codes_to_grow_on(self.rows, self.binning, number)
         return replace(self, rows=codes, made=codes)
 
     def unseen(

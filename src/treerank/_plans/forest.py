@@ -116,11 +116,14 @@ def plan_categories(forest: Any, class_rows: NDArray[np.int64]) -> CategoryPlan:
     """Return how categories by statistics are encoded; the trees share out the codings.
 
     With few rows, there are at least two of them, so that the statistics do not depend on the
-    number of trees.
+    number of trees. A consensus of ranks needs the same codes for all trees: they have no sets,
+    since trees that see both an order and sets make the out-of-bag AUC too high.
     """
     n_trees = check_integer("n_estimators", forest.n_estimators, 1)
+    if forest.aggregation != "posterior":
+        return CategoryPlan()
     has_sets = forest.categories == "auto"
-    if forest.aggregation != "posterior" or class_rows.sum() >= CODED_ROWS:
+    if class_rows.sum() >= CODED_ROWS:
         return CategoryPlan(1, has_sets)
     return CategoryPlan(min(N_CODINGS, max(2, -(-n_trees // TREES_PER_CODING))), has_sets)
 

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 
 from treerank import _core
 from treerank._binning.binning import Binning
-from treerank._binning.category_statistics import with_coding
 from treerank._growth.forest import ForestPlan, Trees, core_options, wrap_forest
-from treerank._growth.forest_codings import Score, TreeBlock, score_out_of_bag, tree_blocks
+from treerank._growth.forest_codings import (
+    Score,
+    TreeBlock,
+    codes_to_grow_on,
+    score_out_of_bag,
+    tree_blocks,
+)
 from treerank._growth.forest_rows import Unseen
 from treerank._growth.level_wise import TreeSpec, grow_level_trees
 from treerank._growth.progress import progress_bar
@@ -161,7 +166,9 @@ class DaskForestRows:
 
 
 def _coded(shard: Shard, binning: Binning, number: int) -> Shard:
-    return replace(shard, codes=np.ascontiguousarray(with_coding(shard.codes, binning, number)))
+    return replace(
+        shard, codes=np.ascontiguousarray(codes_to_grow_on(shard.codes, binning, number))
+    )
 
 
 def _unseen(

@@ -69,7 +69,8 @@ def pack_forest(model: RankingForest) -> dict[str, Any]:
         packed["unfolded"] = None
         packed["importances"] = model.feature_importances_
         packed["importances_std"] = model.feature_importances_std_
-        if isinstance(model._before_shrinkage, ForestArrays):
+        # Trees of columns would need the order of the levels, too: they are grown again.
+        if isinstance(model._before_shrinkage, ForestArrays) and not model._binning.ordered:
             packed["unfolded"] = _pack_before_shrinkage(model._before_shrinkage)
     else:
         packed["grids"] = _pack_grids(model)

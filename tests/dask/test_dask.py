@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
 
-from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank
+from treerank import BoostedTreeRank, LeafRank, RankingForest, TreeRank, _treerank
 from treerank._growth import soft_labels
 from treerank._plans import forest as forest_plan
 from treerank._select import plan_race
@@ -129,6 +129,22 @@ def test_equal_rows_are_in_the_folds_of_memory(threads):
     local = TreeRank(LeafRank()).fit(x, y)
     assert_same_tree(local, model)
     assert np.array_equal(local.pruning_path_.heldout_auc, model.pruning_path_.heldout_auc)
+
+
+def test_depths_are_compared_on_all_rows_if_many_are_equal(threads, monkeypatch):
+    """A sample takes equal rows together, and could even lack a class."""
+    monkeypatch.setattr(_treerank, "RACE_ROWS", 200)
+    x, y = table(600)
+    x = (x[:, :2] > 0).astype(float)
+    local = TreeRank(soft_labels=False).fit(x, y)
+    model = DaskTreeRank(client=threads, soft_labels=False)
+    model.fit(cut_array(x, [150, 400]), cut_array(y, [150, 400]))
+    assert_same_tree(local, model)
+    assert local.splitter_choice_ == model.splitter_choice_
+    monkeypatch.setattr(_treerank, "RACE_ROWS", 20_000)
+    whole = TreeRank(soft_labels=False).fit(x, y)
+    assert local.splitter_choice_ == whole.splitter_choice_
+    assert local.score_samples(x).tolist() == whole.score_samples(x).tolist()
 
 
 def test_the_sample_that_decides_thresholds_is_that_of_memory(threads, monkeypatch):

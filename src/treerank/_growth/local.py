@@ -46,7 +46,7 @@ class TrainingRows(Protocol):
         """Assign the rows to folds; return None if a class is too small."""
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """Return a sample of about `limit` rows in memory, or self if there are no more rows."""
+        """Return a sample of about `limit` rows in memory; self if few of them are different."""
 
     def in_memory(self, limit: int) -> LocalRows | None:
         """Return all rows in this process if there are at most `limit`, else None."""
@@ -56,6 +56,11 @@ class TrainingRows(Protocol):
 
     def held_out(self, trees: Sequence[CellTree], folds: Any) -> list[HeldOut]:
         """Count the held-out rows of each fold in the cells of its tree."""
+
+
+# The effective number of different rows in a sample, as a share of its intended size, must be this
+# large.
+LEAST_DIFFERENT = 0.5
 
 
 @dataclass(frozen=True)
@@ -87,13 +92,28 @@ class LocalRows:
         return self.coded.binning
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """Return a sample of about `limit` rows, or self if there are no more rows."""
+        """Return a sample of about `limit` rows; self if there are no more, or many equal ones."""
         if self.data.table.n_rows <= limit:
             return self
-        bounds = sample_bounds(self.data.class_rows, limit)
-        return self.take(
-            _core.rows_up_to(self._hashes(seed), self.data.labels, bounds, self.n_jobs)
-        )
+        sizes = self.data.class_rows
+        bounds = sample_bounds(sizes, limit)
+        rows = _core.rows_up_to(self._hashes(seed), self.data.labels, bounds, self.n_jobs)
+        some = self.take(rows)
+        return some if some.represents(sizes, limit, seed) else self
+
+    def represents(self, sizes: NDArray[np.integer[Any]], limit: int, seed: int) -> bool:
+        """Whether these rows, sampled from classes of the given sizes, are different enough.
+
+        Equal rows are sampled together: if there are many of them, a sample tells no more than a
+        smaller one of different rows would, and may even lack a class.
+        """
+        hashes, wanted = self._hashes(seed), limit / len(sizes)
+        for k in np.flatnonzero(sizes > wanted):
+            repeats = np.unique(hashes[self.data.labels == k], return_counts=True)[1]
+            n_different = repeats.sum() ** 2 / max((repeats**2).sum(), 1)  # effective, by Kish
+            if n_different < LEAST_DIFFERENT * wanted:
+                return False
+        return True
 
     def in_memory(self, limit: int) -> LocalRows | None:
         """Return all rows if there are at most `limit`, else None."""

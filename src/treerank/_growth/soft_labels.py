@@ -27,7 +27,7 @@ from treerank._input.validation import TrainingData
 from treerank._input.weights import Weights
 from treerank._select.folds import Folds
 from treerank._select.pruning import random_quality
-from treerank._select.quality import quality_of_scores
+from treerank._select.quality import held_out_qualities
 from treerank._trees.ranking_tree import CellTree, RankTree, upper_shares
 
 # Labels are softened up to this many rows, divided by the number of classes minus 1. With more
@@ -129,7 +129,8 @@ def _evidence(data: TrainingData, folds: Folds, shares: NDArray[np.float64]) -> 
     mean AUC (or VUS) over the folds is that of a random ranking where there is only noise.
     """
     units, n_classes = data.weights.as_units, len(data.classes)
-    quality, class_weights = [], []
+    quality: list[float] = []
+    class_weights: list[NDArray[np.float64]] = []
     for f in range(folds.n_folds):
         of_fold = np.flatnonzero(folds.fold == f)
         labels, weight = data.labels[of_fold], None if units is None else units[of_fold]
@@ -138,9 +139,8 @@ def _evidence(data: TrainingData, folds: Folds, shares: NDArray[np.float64]) -> 
         )
         if (class_weights[-1] == 0).any():
             return 0.0
-        quality.append(
-            quality_of_scores(shares[of_fold].sum(axis=1), labels, weight, n_classes, None)
-        )
+        score = shares[of_fold].sum(axis=1, keepdims=True)
+        quality += list(held_out_qualities(labels, score, n_classes, weight, None, 1))
     chance, noise = random_quality(class_weights)
     return float((np.mean(quality) - chance) / noise)
 

@@ -86,9 +86,12 @@ class DaskRows:
         return n_folds if n_folds >= 2 else None
 
     def sample(self, limit: int, seed: int) -> TrainingRows:
-        """Return a sample of at most about `limit` rows, in this process."""
+        """Return a sample of about `limit` rows in this process; self if many rows are equal."""
         sizes = self._shards.class_rows(len(self.classes))
-        return self._gather(seed, sample_bounds(sizes, limit) if sizes.sum() > limit else None)
+        if sizes.sum() <= limit:
+            return self._gather(seed, None)
+        some = self._gather(seed, sample_bounds(sizes, limit))
+        return some if some.represents(sizes, limit, seed) else self
 
     def in_memory(self, limit: int) -> LocalRows | None:
         """Return all rows, in this process; None if there are more than `limit`."""

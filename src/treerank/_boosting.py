@@ -57,9 +57,9 @@ class BoostedTreeRank(CodedFit, TreeEnsemble):
         held-out rows; then the final model is fitted. With fewer than 5,000 rows, each of five
         folds is held out in turn; with fewer than 50,000, three of them; with more, one. With a
         `focus`, the loss is chosen as well, see `loss`. Without a focus, other losses and more
-        classes only choose the number, by the AUC (VUS), from 5,000 rows on; with fewer rows, there
-        are 200 trees. With fewer than 50 rows of the rarest class, nothing is chosen, and there are
-        100 small trees (200 for more than two classes). With early stopping, "auto" means 1,500.
+        classes only choose the number, by the AUC (VUS), from 5,000 rows on; otherwise it is 200.
+        With fewer than 50 rows of a class nothing is chosen, and for two classes with the logistic
+        loss there are 100 smaller trees. With early stopping, "auto" means 1,500.
     learning_rate : float or "auto", default="auto"
         Fraction of the Newton step that is added. A smaller one needs more trees. "auto": 0.1 if
         the number of trees is chosen and there are at least 5,000 rows, otherwise 0.05.

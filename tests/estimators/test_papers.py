@@ -6,6 +6,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.dummy import DummyClassifier
 
 from benchmarks import common
@@ -13,7 +14,7 @@ from benchmarks.papers import ordered, page, studies, tables
 from benchmarks.papers.models import rivals, svm_forest, svm_tree, variants
 from benchmarks.papers.printed import table
 from benchmarks.papers.ranks import average_ranks, cliques, critical_difference
-from benchmarks.papers.studies import GAUSSIANS, SLOW, UCI, Study, on_gaussians
+from benchmarks.papers.studies import GAUSSIANS, SLOW, UCI, Study, on_gaussians, run_all
 from benchmarks.papers.verdicts import best_reached, rivals_reached, variants_reached
 from treerank.datasets import BenchmarkUnavailableError
 
@@ -38,22 +39,28 @@ def counting_study(calls, stop_at=None, strategy="prior"):
     return Study("count", sets, models, (2,), {"two ()": (1,)})
 
 
+def measured(study, show=print):
+    """Results of one study, measured in this process."""
+    with parallel_config(backend="sequential"):
+        return run_all({"count": study}, show)["count"]
+
+
 def test_a_run_that_is_broken_off_goes_on_where_it_stopped(cache):
     calls = []
     with pytest.raises(KeyboardInterrupt):
-        counting_study(calls, stop_at=3).run(print)
-    found = counting_study(calls).run(print)
+        measured(counting_study(calls, stop_at=3))
+    found = measured(counting_study(calls))
     assert calls == [("first", 2), ("first", 1), ("second", 2), ("second", 2), ("second", 1)]
     assert found["second"] == {"one": {"auc": [0.5, 0.5]}, "two ()": {"auc": [0.5]}}
-    assert counting_study(calls).run(print) == found
+    assert measured(counting_study(calls)) == found
     assert len(calls) == 5
     assert {path.suffix for path in cache.iterdir()} == {".json"}
 
 
 def test_another_parameter_of_a_model_is_measured_anew(cache):
     calls = []
-    counting_study(calls).run(print)
-    counting_study(calls, strategy="stratified").run(print)
+    measured(counting_study(calls))
+    measured(counting_study(calls, strategy="stratified"))
     assert len(calls) == 4 + 2
 
 
@@ -73,13 +80,13 @@ def test_a_set_that_cannot_be_had_is_left_out_with_a_line_that_says_so(cache):
         raise BenchmarkUnavailableError("No file, no network.")
 
     lines = []
-    found = replace(study, sets={"lost": evaluate, **study.sets}).run(lines.append)
+    found = measured(replace(study, sets={"lost": evaluate, **study.sets}), lines.append)
     assert list(found) == ["first", "second"]
     assert "lost: left out. No file, no network.\n" in lines
 
 
 def test_skipped_models_are_not_measured(cache):
-    found = replace(counting_study([]), skipped={("first", "one")}).run(print)
+    found = measured(replace(counting_study([]), skipped={("first", "one")}))
     assert [list(models) for models in found.values()] == [["two ()"], ["one", "two ()"]]
 
 
@@ -119,9 +126,14 @@ def made_up(study, value=0.9):
     }
 
 
+def made_up_all(parts, show, is_there=lambda name: True):
+    """The same for all studies; those that are not there have no set."""
+    return {key: made_up(study) if is_there(study.name) else {} for key, study in parts.items()}
+
+
 @pytest.mark.parametrize("quick", [True, False])
 def test_the_page_has_every_table(quick, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(Study, "run", lambda self, show: made_up(self))
+    monkeypatch.setattr(studies, "run_all", made_up_all)
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
     monkeypatch.setattr(tables, "PAGES", tmp_path)
     published = []
@@ -139,7 +151,9 @@ def test_the_page_has_every_table(quick, tmp_path, monkeypatch, capsys):
 
 
 def test_the_page_says_what_could_not_be_had(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(Study, "run", lambda self, show: made_up(self) if "ga" in self.name else {})
+    monkeypatch.setattr(
+        studies, "run_all", lambda parts, show: made_up_all(parts, show, lambda name: "ga" in name)
+    )
     monkeypatch.setattr(ordered, "simulated", lambda quick: [studies.gaussians(quick)] * 2)
     monkeypatch.setattr(page, "ordered_table", lambda *_: "")
     monkeypatch.setattr(tables, "RESULTS", tmp_path)

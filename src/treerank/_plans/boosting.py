@@ -263,7 +263,8 @@ def _shape(model: Any, data: BoostingSize) -> TreeShape:
 def _has_few(model: Any, data: BoostingSize) -> bool:
     """Whether there are so few rows of a class that trees should be few and small."""
     is_small = len(data.classes) == 2 and data.class_rows.min() < LEAST_OF_CLASS
-    return bool(is_small) and _is_auto("n_estimators", model.n_estimators)
+    is_logistic = _losses(model, model.focus)[-1] == "logistic"
+    return bool(is_small) and is_logistic and _is_auto("n_estimators", model.n_estimators)
 
 
 def _is_auto(name: str, given: Any) -> bool:

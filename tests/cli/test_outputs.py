@@ -50,6 +50,21 @@ OVERWRITING = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--report", ["fit", "train.csv", *TARGET, "--report", "tree.pdf"]),
+        ("--out", ["report", "tree.model", "train.csv", *TARGET, "-o", "tree.pdf"]),
+        ("--out", ["monitor", "tree.model", "train.csv", "new.csv", *TARGET, "-o", "tree.pdf"]),
+    ],
+)
+def test_a_page_does_not_go_by_the_name_of_another_format(own, option, words):
+    result = run(*words)
+    assert result.exit_code == 2, result.output
+    assert f"Got {option} tree.pdf; expected a name that ends in .html" in result.stderr
+    assert not list(own.glob("tree.pdf"))
+
+
 @pytest.mark.parametrize(("option", "words"), OVERWRITING)
 def test_an_input_is_not_overwritten(own, option, words):
     before = {path: path.read_bytes() for path in own.rglob("*") if path.is_file()}

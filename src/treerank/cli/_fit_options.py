@@ -142,7 +142,7 @@ class FitOptions(InputOptions):
     def check(self) -> None:
         """Raise if options contradict each other, before anything is read."""
         written = {"--save": self.save, "--report": self.report, "--checkpoint": self.checkpoint}
-        check_outputs(written, self.train)
+        check_outputs(written, self.train, page="--report")
         parse_focus(self.focus)
         self._check_model()
         self.grading.check()

@@ -12,16 +12,20 @@ from treerank._io.atomic import find_target
 from treerank._io.parquet_files import SUFFIXES
 from treerank.cli._errors import BadInput
 
+PAGE_ENDINGS = ("", ".html", ".htm")
+
 
 def check_outputs(
     outputs: Mapping[str, str | Path | None],
     inputs: Iterable[str | Path | None],
     *,
     stdout: bool = False,
+    page: str | None = None,
 ) -> None:
     """Raise if a file cannot be written, is also read, or is written twice.
 
-    `outputs` maps options to their files. With `stdout`, - is the standard output.
+    `outputs` maps options to their files. With `stdout`, - is the standard output. `page` names the
+    option whose file is an HTML page.
     """
     written = {
         option: Path(path)
@@ -41,6 +45,11 @@ def check_outputs(
             raise BadInput(
                 f"{second}: got the same file for {option} and {other}; give each its own file."
             )
+    if page in written and written[page].suffix.lower() not in PAGE_ENDINGS:
+        raise BadInput(
+            f"Got {page} {written[page]}; expected a name that ends in .html: a report is a page "
+            "for browsers, which can print it to PDF."
+        )
 
 
 def _check_writable(path: Path, stdout: bool) -> None:

@@ -128,7 +128,7 @@ def _check_outputs(out: Path, inputs: list[str]) -> Path:
             "a .json file beside the page."
         )
     figures = "--out (the figures go beside it, with the ending .json)"
-    check_outputs({"--out": out, figures: beside}, inputs)
+    check_outputs({"--out": out, figures: beside}, inputs, page="--out")
     return beside
 
 

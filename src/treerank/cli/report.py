@@ -67,6 +67,7 @@ def report(options: ReportOptions) -> None:
         check_outputs(
             {"--out": options.out, "--appendix": options.appendix},
             [options.model, options.data, options.train, options.new, options.champion],
+            page="--out",
         )
         check_one_stdin([options.data, options.train, options.new])
         loaded = treerank.load(options.model)

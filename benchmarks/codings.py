@@ -166,8 +166,9 @@ and boosting, and this page measures what they gain:
 
 - **Several codings.** With one coding, all trees of a forest see the same folds; below 50,000 rows,
   each group of eight trees has a coding of its own. (So has each bag of boosting.)
-- **Sets.** Trees see such a column a second time, where the most frequent levels have codes of
-  their own that can be put into sets.
+- **Sets.** The most frequent levels have codes of their own, which can be put into sets. Boosting
+  sees such a column twice, in order and as sets; in a forest, groups of eight trees see the one and
+  the other in turn.
 
 Defaults on the [tables with many levels](many_levels.md) that have such a column, means over
 {draws} draws, up to 20,000 other rows for testing. ± is the standard error over the tables, and

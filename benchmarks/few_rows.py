@@ -46,6 +46,7 @@ Found = dict[str, dict[str, float]]  # model -> measures
 def measure(name: str, size: int) -> Found | None:
     """All models on one draw of a table; None if it has too few rows of a class."""
     X, y = load_two_classes(name)
+    X = X.set_axis([f"x{j}" for j in range(X.shape[1])], axis=1)  # LightGBM refuses some names
     mixed = np.random.RandomState([SEED, size]).permutation(len(y))
     train, test = mixed[:size], mixed[size:][:LARGEST_TEST]
     rarest = min(np.bincount(y[some], minlength=2).min() for some in (train, test))

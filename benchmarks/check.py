@@ -175,7 +175,7 @@ def run(quick: bool) -> None:
         scoring_ratio(data),
         dependence_ratio(),
         *metrics(),
-        stopping("a fit", lambda: TreeRank(deep, max_depth=None, cv=200).fit(X, y)),
+        stopping("a fit", lambda: TreeRank(deep, max_depth=None, cv=2_000).fit(X, y)),
         stopping(
             "a fit of a forest", lambda: RankingForest(n_estimators=5_000, n_jobs=2).fit(X, y)
         ),

@@ -27,22 +27,20 @@ from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of, softe
 from treerank._select.penalty import PenaltyPath, check_share_within, prune_by_penalty
 from treerank._select.pruning import (
     NOISE_LIMIT,
-    SMALLER_TREE_SLACK,
-    SOFT_TREE_SLACK,
     Chosen,
     PruningPath,
     choose_subtree,
+    smaller_tree_slack,
 )
 from treerank._select.splitter_choice import (
     DEEPER_LIMIT,
     DEPTHS,
     RACE_ROWS,
-    SIMPLER_SLACK,
-    SOFT_SIMPLER_SLACK,
     SplitterChoice,
     choose_depth,
     may_gain_by_depth,
     prefers_own_labels,
+    simpler_slack,
 )
 from treerank._trees.ranking_tree import CellTree
 
@@ -353,7 +351,7 @@ class TreeRank(CodedFit, TreeRanker):
             assert grown.chosen is not None
             pruned.append(grown)
             found.append(grown.chosen)
-        slack = SOFT_SIMPLER_SLACK if isinstance(rows, SoftRows) else SIMPLER_SLACK
+        slack = simpler_slack(isinstance(rows, SoftRows), len(rows.classes))
         choice = choose_depth(found, 1.0 if self.one_standard_error else slack)
         chosen = pruned[choice.depths.index(choice.chosen)]
         if some is not rows:
@@ -383,7 +381,7 @@ class TreeRank(CodedFit, TreeRanker):
         with stage("count held-out rows"):
             held_out = rows.held_out(fold_trees, folds)
         with stage("prune"):
-            slack = SOFT_TREE_SLACK if isinstance(rows, SoftRows) else SMALLER_TREE_SLACK
+            slack = smaller_tree_slack(isinstance(rows, SoftRows), len(rows.classes))
             chosen = choose_subtree(
                 tree, held_out, shrinkages, self.pruning == "cv",
                 1.0 if self.one_standard_error else slack, noise_limit, check_n_jobs(self.n_jobs),

@@ -13,6 +13,7 @@ import treerank._growth.soft_labels as soft_labels_module
 import treerank._treerank as treerank_module
 from treerank import LeafRank, TreeRank
 from treerank._growth.soft_labels import UNITS, SoftRows, soften
+from treerank._select import pruning
 from treerank._select.pruning import Chosen
 from treerank._select.splitter_choice import choose_depth, may_gain_by_depth, prefers_own_labels
 from treerank.splitters import DyadicGrid
@@ -190,6 +191,30 @@ def test_the_tree_of_the_labels_is_kept_where_it_is_clearly_better():
     assert prefers_own_labels(soft, chosen(0.811, 0.02))
     assert prefers_own_labels(soft, chosen(0.79, 0.02, train_auc=1.0))
     assert not prefers_own_labels(soft, chosen(0.77, 0.02, train_auc=1.0))
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "soft_labels", "smaller", "simpler"),
+    [(2, True, 0.4, 1.0), (2, False, 0.1, 0.5), (3, True, 0.1, 0.5), (3, False, 0.1, 0.5)],
+)
+def test_only_soft_labels_of_two_classes_prefer_much_smaller_trees(
+    n_classes, soft_labels, smaller, simpler, monkeypatch
+):
+    slacks = {"subtree": set(), "depth": set()}
+
+    def choose_subtree(tree, held_out, shrinkages, prune, slack, *others):
+        slacks["subtree"].add(slack)
+        return pruning.choose_subtree(tree, held_out, shrinkages, prune, slack, *others)
+
+    def choose_by_depth(found, slack):
+        slacks["depth"].add(slack)
+        return choose_depth(found, slack)
+
+    monkeypatch.setattr(treerank_module, "choose_subtree", choose_subtree)
+    monkeypatch.setattr(treerank_module, "choose_depth", choose_by_depth)
+    x, _ = noisy_labels(300, 0)
+    TreeRank(soft_labels=soft_labels).fit(x, np.digitize(x[:, 0], [0.0, 1.0][: n_classes - 1]))
+    assert slacks == {"subtree": {smaller}, "depth": {simpler}}
 
 
 def test_soft_labels_rank_better_where_labels_are_noisy():

@@ -27,7 +27,8 @@ SHRINKAGES = np.concatenate([[0.0], np.geomspace(1.0, 1000.0, 10)])
 # Held-out AUCs that differ by less than this, in standard errors of the best, are considered equal:
 # then the smaller tree is chosen, and the shrinkage with the smaller Brier score.
 SMALLER_TREE_SLACK = 0.1
-# The same for soft labels: trees grown to them gain a little with every further split.
+# The same for soft labels of two classes: trees grown to them gain a little with every further
+# split. The VUS of more classes has so large a standard error that this would cost too much.
 SOFT_TREE_SLACK = 0.4
 SHRINKAGE_SLACK = 0.5
 # With a focus, local or partial AUCs within this many standard errors of the best are considered
@@ -36,6 +37,11 @@ FOCUS_SLACK = 1.0
 # By default, a tree is kept only if its held-out AUC is this many standard errors (of a random
 # ranking) above 1/2: the best of many subtrees of noise is a little above 1/2 by chance.
 NOISE_LIMIT = 3.0
+
+
+def smaller_tree_slack(is_soft: bool, n_classes: int) -> float:
+    """Return the standard errors of the best by which a smaller tree may be worse."""
+    return SOFT_TREE_SLACK if is_soft and n_classes == 2 else SMALLER_TREE_SLACK
 
 
 @dataclass(frozen=True)

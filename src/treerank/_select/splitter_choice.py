@@ -18,13 +18,18 @@ DEPTHS = (1, 2, 3, 4)
 RACE_ROWS = 20_000
 # Held-out AUCs that differ by less than this, in standard errors of the best, are considered equal.
 SIMPLER_SLACK = 0.5
-# The same for soft labels, which already reveal what single tests cannot see.
+# The same for soft labels of two classes, which already reveal what single tests cannot see.
 SOFT_SIMPLER_SLACK = 1.0
 # The tree grown to the labels themselves must be better than the tree grown to soft labels on
 # held-out rows, by this many of its standard errors.
 OWN_LABELS_SLACK = 0.5
 # Added to the noise limit of deeper trees: the best of several is more likely to be good by chance.
 DEEPER_LIMIT = 1.0
+
+
+def simpler_slack(is_soft: bool, n_classes: int) -> float:
+    """Return the standard errors of the best by which the tree of a smaller depth may be worse."""
+    return SOFT_SIMPLER_SLACK if is_soft and n_classes == 2 else SIMPLER_SLACK
 
 
 @dataclass(frozen=True)

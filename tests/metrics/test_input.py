@@ -67,7 +67,7 @@ def test_an_unknown_pos_label_is_refused():
         metrics.ks_score(["a", "b"], [1, 2], pos_label="c")
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, np.nan])
+@pytest.mark.parametrize("level", [0, 1, 95, np.nan, "high", None])
 def test_a_level_outside_the_unit_interval_is_refused(level):
     for measure in (metrics.auc_interval, metrics.vus_interval, metrics.roc_band):
         with pytest.raises(ValueError, match="Got level="):

@@ -129,16 +129,18 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     return weight
 
 
-def check_level(level: float) -> float:
+def check_level(level: Any) -> float:
     """Check a confidence level."""
-    if not 0 < level < 1:
+    is_number = isinstance(level, Real)
+    if not is_number or not 0 < level < 1:
         raise ValueError(f"Got level={level!r}; expected a number between 0 and 1, such as 0.95.")
     return float(level)
 
 
-def check_rate(rate: float, name: str = "rate") -> float:
+def check_rate(rate: Any, name: str = "rate") -> float:
     """Check a share of the rows."""
-    if not 0 < rate <= 1:
+    is_number = isinstance(rate, Real)
+    if not is_number or not 0 < rate <= 1:
         raise ValueError(f"Got {name}={rate!r}; expected a number above 0 and at most 1.")
     return float(rate)
 

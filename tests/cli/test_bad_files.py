@@ -45,7 +45,7 @@ BAD_TRAINING = {
     "a missing label": (HEADER + ROWS + "60,1,20,owns,true,,1\n", "no label in 1 of 61 rows"),
     "a negative weight": (
         HEADER + ROWS + "60,1,20,owns,true,1,-1\n",
-        "column 'w' (--weight) has '-1' in line 62; expected finite numbers of at least 0."),
+        "(--weight) has '-1' in line 62; expected finite numbers of at least 0. Correct it."),
     "no weight": (
         HEADER + ROWS + "60,1,20,owns,true,1,\n",
         "column 'w' (--weight) has no value in line 62; expected finite numbers of at least 0."),
@@ -73,7 +73,8 @@ BAD_TRAINING = {
         .replace("x", "1,5"),
         "column 'w' (--weight) has '1,5' in line 62; expected finite numbers of at least 0. Use"),
     "an infinite weight": (
-        HEADER + ROWS + "60,1,20,owns,true,1,1e999\n", "(--weight) has '1e999' in line 62"),
+        HEADER + ROWS + "60,1,20,owns,true,1,1e999\n",
+        "(--weight) has '1e999' in line 62; expected finite numbers of at least 0. Correct it."),
 }  # fmt: skip
 
 

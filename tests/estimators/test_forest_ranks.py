@@ -56,6 +56,24 @@ def test_kendall_gives_way_to_the_mean_rank_where_it_would_cost_more(monkeypatch
     assert np.array_equal(model.score_samples(x), mean.score_samples(x))
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("aggregation", ["mean_rank", "median_rank", "kendall"])
+def test_every_consensus_of_monotone_trees_is_monotone(aggregation, n_classes):
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(300, 3))
+    latent = x[:, 0] + 0.7 * np.sign(x[:, 1]) * x[:, 1] ** 2 + rng.normal(size=300)
+    y = np.digitize(latent, [0.3] if n_classes == 2 else [-0.7, 0.8])
+    model = RankingForest(n_estimators=15, aggregation=aggregation, monotonic_cst=[1, -1, 0])
+    model.fit(x, y)
+    # Some training rows are those that all others are inserted among.
+    steps = rng.exponential(size=(6_000, 3)) * [1, -1, 0]
+    rows = np.repeat(x, 20, axis=0)
+    scores = model.score_samples(rows)
+    assert (model.score_samples(rows + steps) >= scores).all()
+    assert (model.score_samples(rows - steps) <= scores).all()
+    assert model._ranks.kind == aggregation
+
+
 def test_kendall_beats_the_mean_rank_on_more_rows_than_it_orders():
     x, y = table(900, 3)
     forests = {

@@ -214,6 +214,12 @@ def test_what_cannot_be_exported_is_refused_with_the_reason(models):
         )
     with pytest.raises(ValueError, match="expected the columns to return"):
         to_sql(models["forest"], "t")
+    for columns in ("id", 3, [3], [None]):
+        with pytest.raises(ValueError, match=r"Got columns=.*; expected None or a list of names"):
+            to_sql(models["tree"], "t", columns=columns)
+    for table in (None, 3, ["t"]):
+        with pytest.raises(ValueError, match=r"Got table=.*; expected the name of a table"):
+            to_sql(models["tree"], table)
     with pytest.raises(TypeError, match="no text that a person could read"):
         to_text(models["forest"])
     with pytest.raises(ValueError, match="not fitted"):

@@ -96,7 +96,7 @@ def test_rows_to_validate_on_say_when_to_stop():
 def test_rows_to_validate_on_are_checked():
     X, y = sample(200)
     model = BoostedTreeRank(5)
-    with pytest.raises(ValueError, match="lacks class"):
+    with pytest.raises(ValueError, match=r"In y_val .* Got no row of class 0"):
         model.fit(X, y, X_val=X[y == 1], y_val=y[y == 1])
     with pytest.raises(ValueError, match="features"):
         model.fit(X, y, X_val=X[:, :2], y_val=y)

@@ -19,7 +19,15 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import GeometricRanker, LeafRank, OrderedPartition, TreeRank, report
+from treerank import (
+    BoostedTreeRank,
+    GeometricRanker,
+    LeafRank,
+    OrderedPartition,
+    RankingForest,
+    TreeRank,
+    report,
+)
 from treerank.inspection import auc_importance
 
 N = 300
@@ -274,8 +282,12 @@ def test_parameters_beyond_the_core_are_limits_like_others():
 def test_unusable_parameters_are_named():
     refused("Got random_state=Generator", random_state=np.random.default_rng(0))
     refused("Got random_state=-1; expected None, an integer from 0", random_state=-1)
-    refused("Got verbose='x'", verbose="x")
-    refused("Got verbose=None", verbose=None)
+    for model in (TreeRank, RankingForest, BoostedTreeRank):
+        for verbose in ("x", None, -1, 2.5):
+            with pytest.raises(ValueError, match=r"Got verbose=.*; expected an integer >= 0"):
+                model(verbose=verbose).fit(FRAME, Y)
+    for order in (5, True, "01", [[0], [1]]):
+        refused(r"Got label_order=.*; expected every class once", label_order=order)
     refused("set monotonic_cst on TreeRank", splitter=LeafRank(monotonic_cst=np.array([1, 0])))
 
 

@@ -67,7 +67,58 @@ def test_an_unknown_pos_label_is_refused():
         metrics.ks_score(["a", "b"], [1, 2], pos_label="c")
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, np.nan])
+def test_what_a_mask_hides_is_missing():
+    def masked(values):
+        return np.ma.array(values, mask=[False, True, False])
+
+    with pytest.raises(ValueError, match=r"Got NaN in s \(first: row 1\)"):
+        metrics.auc_interval([0, 1, 1], masked([1.0, 2.0, 3.0]))
+    for labels in ([0, 1, 1], ["a", "b", "b"]):
+        with pytest.raises(ValueError, match=r"missing label in y \(first: row 1\)"):
+            metrics.auc_interval(masked(labels), [1, 2, 3])
+    with pytest.raises(ValueError, match=r"Got sample_weight=nan in row 1"):
+        metrics.auc_interval([0, 1, 1], [1, 2, 3], sample_weight=masked([1, 2, 3]))
+    column = [1.0, np.nan, 3.0]
+    stability = metrics.population_stability_index(column, masked([1.0, 2.0, 3.0]))
+    assert stability == metrics.population_stability_index(column, column) == 0
+    assert metrics.information_value(masked([1, 2, 3]), [0, 1, 1]) == (
+        metrics.information_value(column, [0, 1, 1])
+    )
+    shown = np.ma.array([1.0, 2.0, 3.0])
+    assert metrics.auc_interval([0, 1, 1], shown) == metrics.auc_interval([0, 1, 1], [1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"s": [1j, 2]}, "Got s of dtype complex128; expected numbers"),
+        ({"s": np.array(["2024", "2025"], dtype="M8[Y]")}, "Got s of dtype datetime64"),
+        ({"sample_weight": ["a", 1]}, "Got sample_weight of type list that does not hold numbers"),
+        ({"labels": 3}, "Got labels=3; expected every class once, lowest first"),
+        ({"labels": [[0, 1]]}, "expected every class once, lowest first"),
+    ],
+)
+def test_other_types_are_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.ordinal_vus_score(**({"y": [0, 1], "s": [1, 2]} | given))
+
+
+@pytest.mark.parametrize("number", ["10", 2.5, None, 0])
+def test_numbers_of_bins_and_draws_are_whole(number):
+    y, s = [0, 1, 0, 1], [1, 2, 3, 4]
+    with pytest.raises(ValueError, match=r"Got n_bands=.*; expected an integer >= 1"):
+        metrics.gains_table(y, s, n_bands=number)
+    with pytest.raises(ValueError, match=r"Got n_resamples=.*; expected an integer >= 1"):
+        metrics.roc_band(y, s, n_resamples=number)
+    with pytest.raises(ValueError, match=r"Got max_cells=.*; expected an integer >= 1"):
+        metrics.roc_surface([0, 1, 2, 2], s, max_cells=number)
+    with pytest.raises(ValueError, match=r"Got n_bins=.*; expected an integer >= 2"):
+        metrics.woe_table(s, y, n_bins=number)
+    with pytest.raises(ValueError, match=r"Got n_bins=.*; expected an integer >= 2"):
+        metrics.population_stability_index(s, s, n_bins=number)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, np.nan, "high", None])
 def test_a_level_outside_the_unit_interval_is_refused(level):
     for measure in (metrics.auc_interval, metrics.vus_interval, metrics.roc_band):
         with pytest.raises(ValueError, match="Got level="):

@@ -75,7 +75,7 @@ def test_a_tie_never_carries_more_than_the_rate():
     assert local_auc_score(y, np.zeros(100), rate=0.1) == pytest.approx(0.1 * 0.9 + 0.1**2 / 2)
 
 
-@pytest.mark.parametrize("rate", [0, -0.1, 1.5, np.nan])
+@pytest.mark.parametrize("rate", [0, -0.1, 1.5, np.nan, "0.1", None])
 @pytest.mark.parametrize("score", [local_auc_score, hit_rate_score])
 def test_a_rate_outside_the_unit_interval_is_refused(score, rate):
     with pytest.raises(ValueError, match="Got rate="):

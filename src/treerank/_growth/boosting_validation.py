@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treerank._binning.binning import Codes
 from treerank._growth.boosting import BoostingRows, boosting_units
-from treerank._input.labels import check_labels
+from treerank._input.labels import check_known_labels, check_labels
 from treerank._input.weights import check_weights, quantise
 
 
@@ -27,13 +27,12 @@ def validation_rows(
 ) -> BoostingRows:
     """Check the labels and weights of encoded rows against the classes of the training rows."""
     n_rows, n_classes = codes.shape[1], len(classes)
-    lacking = np.setdiff1d(classes, np.asarray(y)).tolist()
-    if lacking:
-        raise ValueError(
-            f"Got a y_val that lacks class {lacking[0]!r}; expected some rows of every class."
-        )
     try:
-        labels, _ = check_labels(y, n_rows, classes, n_classes)
+        known = check_known_labels(y, classes)
+        lacking = np.setdiff1d(classes, known).tolist()
+        if lacking:
+            raise ValueError(f"Got no row of class {lacking[0]!r}; expected some of every class.")
+        labels, _ = check_labels(known, n_rows, classes, n_classes)
         units, scale = boosting_units(quantise(check_weights(sample_weight, n_rows)))
     except ValueError as error:
         raise ValueError(f"In y_val or sample_weight_val: {error}") from None

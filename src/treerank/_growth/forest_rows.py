@@ -205,6 +205,8 @@ class LocalForestRows:
     ) -> tuple[RankAggregation, Unseen]:
         """Return the consensus of the rankings, and its scores of the training rows."""
         data = self.data
-        ranks = RankAggregation.fit(kind, trees, self.rows, data, sampling, self.n_jobs)
+        ranks = RankAggregation.fit(
+            kind, trees, self.rows, data, sampling, self.n_jobs, bool(self.monotonic.any())
+        )
         scores = ranks.training_scores[:, np.newaxis]
         return ranks, Unseen(scores, data.labels, data.weights.as_units)

@@ -120,11 +120,11 @@ def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
 def _declared_order(label_order: LabelOrder) -> NDArray[Any] | None:
     if label_order is None:
         return None
-    order = plain_labels(np.array(list(label_order), dtype=object))
     try:
+        order = plain_labels(np.array(list(label_order), dtype=object))
         repeated = len(set(order.tolist())) < len(order)
-    except TypeError:
-        repeated = True
+    except TypeError:  # a single value, or labels that are lists
+        order, repeated = np.empty(0), True
     if isinstance(label_order, str) or len(order) < 2 or repeated:
         raise ValueError(
             f"Got label_order={label_order!r}; expected every class once, worst first."

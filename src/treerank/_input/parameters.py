@@ -53,6 +53,11 @@ def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) ->
     return min(int(value), LARGEST_INTEGER)
 
 
+def check_verbose(verbose: Any) -> int:
+    """Return how much a fit prints; True means 1."""
+    return check_integer("verbose", int(verbose) if isinstance(verbose, bool) else verbose, 0)
+
+
 def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
     """Return a finite number >= minimum."""
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

@@ -7,6 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
+
+from treerank._input.parameters import check_verbose
 
 # Seconds spent in each stage of the current fit so far, in order; and whether it is in a stage now.
 _seconds: ContextVar[dict[str, float] | None] = ContextVar("seconds", default=None)
@@ -14,8 +17,9 @@ _in_stage: ContextVar[bool] = ContextVar("in_stage", default=False)
 
 
 @contextmanager
-def record_stages(verbose: int) -> Iterator[dict[str, float]]:
+def record_stages(verbose: Any) -> Iterator[dict[str, float]]:
     """Measure the stages of a fit; if `verbose` is at least 2, print a table of them at the end."""
+    verbose = check_verbose(verbose)
     seconds: dict[str, float] = {}
     token = _seconds.set(seconds)
     start = time.perf_counter()

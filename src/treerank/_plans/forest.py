@@ -24,6 +24,7 @@ from treerank._input.parameters import (
     check_integer,
     check_max_features,
     check_number,
+    check_verbose,
     check_word,
     invalid_parameter,
 )
@@ -104,7 +105,7 @@ def plan_forest(
                 value=value,
                 shrinkages=_shrinkages(forest, value, sampling.leaves_rows_out(n_rows)),
                 n_rows=n_rows,
-                verbose=int(forest.verbose),
+                verbose=check_verbose(forest.verbose),
                 focus=focus,
                 may_weigh_features=_may_weigh_features(forest, data, splitter, value, focus),
             )

@@ -17,6 +17,7 @@ from treerank._input.parameters import (
     check_integer,
     check_max_features,
     check_number,
+    check_verbose,
     check_word,
     invalid_parameter,
 )
@@ -35,8 +36,7 @@ def plan_tree(model: Any, table: Table) -> TreeRankOptions:
     check_penalty_bounds(model.penalty_bounds)
     check_choice("one_standard_error", model.one_standard_error, [True, False])
     check_number("noise_limit", model.noise_limit)
-    verbose = int(model.verbose) if isinstance(model.verbose, bool) else model.verbose
-    check_integer("verbose", verbose, 0)
+    check_verbose(model.verbose)
     depth = check_integer("max_depth", model.max_depth, 1, none=True)
     n_rows, n_features = table.n_rows, table.n_features
     leafrank = leafrank_of(model)

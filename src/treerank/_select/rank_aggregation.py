@@ -53,15 +53,22 @@ class RankAggregation:
         data: TrainingData,
         sampling: Sampling,
         n_jobs: int,
+        monotone: bool = False,
     ) -> RankAggregation:
         """Order the reference rows, and estimate the class shares at each score.
 
         With two classes, a score of 0 is where the share of positives crosses 1/2; with more, it
-        is the middle rank.
+        is the middle rank. If `monotone`, a row that all trees rank at least as high as another one
+        has at least its score.
         """
         reference, places = np.empty((trees.n_trees, 0), dtype=np.float32), np.empty(0)
         if kind == "kendall":
             reference, places = _reference(trees, codes, n_jobs)
+            if monotone:
+                # Inserted rows keep the order in which all trees agree; the Kemeny order is
+                # found by local search and need not. So reference rows are inserted, too.
+                use = np.ones(reference.shape, dtype=bool)
+                places = _insert(reference, reference, use, _mean_of_used(reference, use))[0]
             if not _beats_mean_rank(trees, codes, reference, places, n_jobs):
                 kind, reference, places = "mean_rank", reference[:, :0], places[:0]
         n_rows = data.table.n_rows
@@ -132,30 +139,46 @@ def _aggregate(
     """Return one score per row from its values in the trees of `use`; NaN if there are none."""
     if use is None:
         use = np.ones(values.shape, dtype=bool)
-    n_used = use.sum(axis=0)
-    masked = np.where(use, values.astype(np.float64), 0.0)
-    with np.errstate(invalid="ignore"):
-        mean = masked.sum(axis=0) / n_used
+    mean = _mean_of_used(values, use)
     if kind == "mean_rank":
-        return np.asarray(mean)
+        return mean
     scores = np.full(values.shape[1], np.nan)
-    some = n_used > 0
+    some = use.any(axis=0)
     if kind == "median_rank":
         scores[some] = np.nanmedian(np.where(use, values, np.nan)[:, some], axis=0)
         return scores
+    place, alike = _insert(values, reference, use, mean)
+    same = alike.max(axis=1) == len(values)
+    place[same] = places[alike[same].argmax(axis=1)]  # a reference row has its own position
+    scores[some] = (place[some] + 1) / (reference.shape[1] + 1)
+    return scores
+
+
+def _mean_of_used(values: NDArray[np.float32], use: NDArray[np.bool_]) -> Floats:
+    masked = np.where(use, values.astype(np.float64), 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(masked.sum(axis=0) / use.sum(axis=0))
+
+
+def _insert(
+    values: NDArray[np.float32],
+    reference: NDArray[np.float32],
+    use: NDArray[np.bool_],
+    mean: Floats,
+) -> tuple[Floats, NDArray[np.int32]]:
+    """Insert rows among the reference rows at the least Kendall cost in the trees of `use`.
+
+    The mean rank orders rows between two reference rows. Also returns in how many trees each row
+    ties with each reference row.
+    """
     preferred = np.zeros((values.shape[1], reference.shape[1]))
     alike = np.zeros(preferred.shape, dtype=np.int32)
     for value, against, used in zip(values, reference, use, strict=True):
         tied = (value[:, np.newaxis] == against) & used[:, np.newaxis]
         preferred += ((value[:, np.newaxis] > against) & used[:, np.newaxis]) + 0.5 * tied
         alike += tied
-    preferred[some] /= n_used[some, np.newaxis]
-    # The mean rank orders rows between two reference rows; a reference row keeps its own position.
-    place = insertion_places(preferred) - 0.5 + 0.9 * (mean - 0.5)
-    same = alike.max(axis=1) == len(values)
-    place[same] = places[alike[same].argmax(axis=1)]
-    scores[some] = (place[some] + 1) / (reference.shape[1] + 1)
-    return scores
+    preferred /= np.maximum(use.sum(axis=0), 1)[:, np.newaxis]
+    return insertion_places(preferred) - 0.5 + 0.9 * (mean - 0.5), alike
 
 
 def _reference(

@@ -360,7 +360,7 @@ def as_weights(source: Source, column: Any, name: str) -> NDArray[np.float64]:
 
 def _bad_weight(source: Source, column: Any, row: int, name: str) -> BadInput:
     value = column[row].as_py()
-    comma = isinstance(value, str) and source.decimal == "." and has_decimal_comma(column)
+    comma = source.decimal == "." and "," in str(value) and has_decimal_comma(column)
     return source.bad(
         f"column {name!r} (--weight) has {'no value' if value is None else repr(value)} in "
         f"{source.place(row)}; expected finite numbers of at least 0. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treerank._input.parameters import check_choice
+from treerank._input.parameters import check_choice, invalid_parameter
 from treerank._input.warn import warn
 from treerank.export._sql_forest import deep_tree_query, forest_query
 from treerank.export._sql_scorecard import card_names
@@ -80,12 +80,13 @@ def to_sql(
     model, card = unwrap(model)
     check_exportable(model)
     check_choice("dialect", dialect, list(DIALECTS))
+    if not isinstance(table, str):
+        raise invalid_parameter("table", table, "the name of a table or view")
     words = DIALECTS[dialect]
     walks = walks_of(model)
     check_names(walks, words)
     if columns is not None:
-        columns = list(columns)
-        check_returned(columns, model.label_order_, words, card_names(card))
+        columns = check_returned(columns, model.label_order_, words, card_names(card))
     kept = None if columns is None else [words.name(column) for column in columns]
     alias = Aliases(words, table, [*walks.names, *(columns or [])])
     if isinstance(model, MANY_TREES):

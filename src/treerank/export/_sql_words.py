@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from treerank._input.parameters import invalid_parameter
 from treerank.export._walks import Walks, level_kind, members_of
 
 
@@ -146,16 +147,22 @@ def check_names(walks: Walks, words: Dialect) -> None:
 
 
 def check_returned(
-    columns: list[str], classes: Any, words: Dialect, more: Iterable[str] = ()
-) -> None:
-    """Raise if a column to return has the name of a column that the model adds."""
+    columns: Any, classes: Any, words: Dialect, more: Iterable[str] = ()
+) -> list[str]:
+    """Return the columns to return; raise if one has the name of a column that the model adds."""
+    # A single name is a sequence, too: of its letters.
+    is_list = isinstance(columns, Iterable) and not isinstance(columns, str)
+    names = list(columns) if is_list else []
+    if not is_list or not all(isinstance(name, str) for name in names):
+        raise invalid_parameter("columns", columns, "None or a list of names, such as ['id']")
     added = {words.folded(name) for name in ("stratum", "score", *_probabilities(classes), *more)}
-    for column in columns:
+    for column in names:
         if words.folded(column) in added:
             raise ValueError(
                 f"Got {column!r} among columns, which is also the name of a column that the model "
                 "adds; expected other names. Leave it out, or score a view that renames it."
             )
+    return names
 
 
 def probability_names(classes: Any, words: Dialect) -> list[str]:

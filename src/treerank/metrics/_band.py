@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
+from treerank._input.parameters import check_integer
 from treerank._input.types import Label, RandomStateLike
 
 from ._input import BinarySample, FloatArray, check_binary, check_level
@@ -96,8 +97,7 @@ def roc_band(
     True
     """
     level = check_level(level)
-    if n_resamples < 1:
-        raise ValueError(f"Got n_resamples={n_resamples}; expected an integer >= 1.")
+    check_integer("n_resamples", n_resamples, 1)
     sample = check_binary(y, s, sample_weight, pos_label)
     weight, squared = _weights_at_cuts(sample)
     size = weight.sum(axis=1) ** 2 / squared.sum(axis=1)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.columns import is_missing
+from treerank._input.parameters import invalid_parameter
 from treerank._input.types import Label
 from treerank._input.warn import warn
 
@@ -96,9 +97,11 @@ def check_ordered(
 
 def check_scores(s: ArrayLike, n_rows: int | None = None, name: str = "s") -> NDArray[Any]:
     """Check scores: one number per row, which may be infinite (only their order counts)."""
-    score = np.asarray(s)
+    score = np.asarray(_unmasked(s))
     if score.ndim != 1:
         raise ValueError(f"Got {name} of shape {score.shape}; expected one score per row (1-D).")
+    if score.dtype.kind in "cmM":
+        raise ValueError(f"Got {name} of dtype {score.dtype}; expected numbers.")
     if score.dtype.kind not in "iuf":
         try:
             score = score.astype(np.float64)
@@ -117,7 +120,13 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     """Check weights: one finite number >= 0 per row; None means ones."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(_unmasked(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Got sample_weight of type {type(sample_weight).__name__} that does not hold numbers; "
+            "expected one number per row."
+        ) from None
     if weight.shape != (n_rows,):
         raise ValueError(f"Got sample_weight of shape {weight.shape}; expected ({n_rows},).")
     wrong = ~(np.isfinite(weight) & (weight >= 0))
@@ -129,16 +138,18 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     return weight
 
 
-def check_level(level: float) -> float:
+def check_level(level: Any) -> float:
     """Check a confidence level."""
-    if not 0 < level < 1:
+    is_number = isinstance(level, Real)
+    if not is_number or not 0 < level < 1:
         raise ValueError(f"Got level={level!r}; expected a number between 0 and 1, such as 0.95.")
     return float(level)
 
 
-def check_rate(rate: float, name: str = "rate") -> float:
+def check_rate(rate: Any, name: str = "rate") -> float:
     """Check a share of the rows."""
-    if not 0 < rate <= 1:
+    is_number = isinstance(rate, Real)
+    if not is_number or not 0 < rate <= 1:
         raise ValueError(f"Got {name}={rate!r}; expected a number above 0 and at most 1.")
     return float(rate)
 
@@ -151,6 +162,8 @@ def read_labels(
     The order is that of `labels`, otherwise of an ordered categorical, otherwise of the values.
     """
     declared = None if labels is None else np.asarray(labels)
+    if declared is not None and declared.ndim != 1:
+        raise invalid_parameter("labels", labels, "every class once, lowest first")
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(y, pandas.Categorical):
         y = pandas.Series(y)
@@ -160,7 +173,7 @@ def read_labels(
         if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
             declared = _order_of_categories(series) if declared is None else declared
             y = series.to_list()
-    values = np.asarray(y)
+    values = np.asarray(_unmasked(y))
     if values.ndim != 1:
         raise ValueError(f"Got y of shape {values.shape}; expected one label per row (1-D).")
     if values.size == 0:
@@ -179,6 +192,15 @@ def read_labels(
             "Pass labels=, an ordered categorical, or numbers to say the order.",
         )
     return classes, code
+
+
+def _unmasked(values: Any) -> Any:
+    """Put None where a masked array hides a value, which NumPy would bring to light."""
+    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
+        return values
+    shown = np.array(values.data, dtype=object)
+    shown[np.ma.getmaskarray(values)] = None
+    return shown
 
 
 def _order_of_categories(series: Any) -> NDArray[Any] | None:
@@ -256,7 +278,7 @@ def _first(mask: BoolArray) -> int:
 def read_column(x: Any, name: str) -> NDArray[Any]:
     """Return the column as doubles, or as objects with None for missing values."""
     series = nw.from_native(x, series_only=True, pass_through=True)
-    values = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(x)
+    values = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(_unmasked(x))
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"Got {name} of shape {values.shape}; expected one value per row.")
     if values.dtype.kind in "iuf":

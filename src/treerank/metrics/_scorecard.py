@@ -10,6 +10,7 @@ from scipy.special import chdtrc
 from sklearn.metrics import auc as area
 
 from treerank._input.frames import frame_of
+from treerank._input.parameters import check_integer
 from treerank._input.types import Label
 
 from ._input import FloatArray, check_binary, check_weights, read_column
@@ -180,8 +181,7 @@ def gains_columns(
     pos_label: Label | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Return the columns of `gains_table`, without the need for a data frame library."""
-    if n_bands < 1:
-        raise ValueError(f"Got n_bands={n_bands}; expected an integer >= 1.")
+    check_integer("n_bands", n_bands, 1)
     sample = check_binary(y, s, sample_weight, pos_label)
     negative, positive, scores = cumulated_weights(sample)
     called = negative + positive
@@ -281,8 +281,7 @@ def _weights_by_bin(
     actual_weight: ArrayLike | None,
 ) -> tuple[FloatArray, tuple[float, float]]:
     """Return the weights of both samples in each bin, and half a row of each."""
-    if n_bins < 2:
-        raise ValueError(f"Got n_bins={n_bins}; expected an integer >= 2.")
+    check_integer("n_bins", n_bins, 2)
     columns = _read(expected, "expected"), _read(actual, "actual")
     kinds = ["numbers" if column.dtype.kind == "f" else "text" for column in columns]
     if kinds[0] != kinds[1]:

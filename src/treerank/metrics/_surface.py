@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from treerank._input.parameters import check_integer
+
 from ._input import FloatArray, check_ordered
 from ._parameter_docs import insert_shared_docs
 from ._ties import class_weights
@@ -93,8 +95,7 @@ def roc_surface(
     >>> surface.middle[2, 1], surface.volume()
     (np.float64(0.5), 0.75)
     """
-    if max_cells < 1:
-        raise ValueError(f"Got max_cells={max_cells}; expected an integer >= 1.")
+    check_integer("max_cells", max_cells, 1)
     sample = check_ordered(y, s, sample_weight, labels)
     if sample.classes.size != 3:
         raise ValueError(

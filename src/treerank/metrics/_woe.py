@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.frames import frame_of
+from treerank._input.parameters import check_integer
 from treerank._input.types import Label
 
 from ._input import FloatArray, check_binary, read_column
@@ -64,8 +65,7 @@ def woe_table(
     >>> table["events"].to_list()
     [0.0, 1.0, 2.0]
     """
-    if n_bins < 2:
-        raise ValueError(f"Got n_bins={n_bins}; expected an integer >= 2.")
+    check_integer("n_bins", n_bins, 2)
     values = read_column(x, "x")
     sample = check_binary(y, np.zeros(len(values)), sample_weight, pos_label)
     if sample_weight is not None:

@@ -189,8 +189,8 @@ def table_seen(
     nothing = np.zeros(len(names), dtype=bool)
     if isinstance(frame, nw.DataFrame):
         columns = [
-            _column_seen(frame[:, j], name, wanted is not None and j in wanted, rows, units)
-            for j, name in enumerate(names)
+            _column_seen(series, name, wanted is not None and j in wanted, rows, units)
+            for j, (name, series) in enumerate(zip(names, frame.iter_columns(), strict=True))
         ]
         return TableStats(n_rows, len(rows), columns, None, nothing, sampled_units)
     matrix = _check_matrix(X)
@@ -208,8 +208,8 @@ def block_table(X: TableLike, names: list[str], is_categorical: NDArray[np.uint8
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     columns = []
     if isinstance(frame, nw.DataFrame):
-        for j, (name, levels) in enumerate(zip(names, is_categorical, strict=True)):
-            series = frame[:, j]
+        every = zip(names, is_categorical, frame.iter_columns(), strict=True)
+        for name, levels, series in every:
             if levels:
                 columns.append(Column(name, [], factor=factorise(series)))
             else:

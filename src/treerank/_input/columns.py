@@ -57,18 +57,21 @@ def frame_column(
     if dtype == nw.Object:
         return object_column(series.to_list(), name, j, wanted, fitted)
     named = wanted is not None and j in wanted
-    is_empty = len(series) == series.null_count()  # of any dtype: polars has a null dtype
+    if dtype.is_numeric():
+        if named:
+            return Column(name, series.to_list())
+        return _number_column(name, as_numbers(series, name))
     is_text = dtype in (nw.Categorical, nw.Enum, nw.String, nw.Boolean)
-    is_text |= not fitted and is_empty and not dtype.is_numeric()
-    if not is_text and not dtype.is_numeric() and not is_empty:
-        raise_unsupported_type(name, series)
-    if named or (is_text and not fitted):
+    if is_text and (named or not fitted):
         return Column(name, series.to_list(), is_guess=dtype == nw.String and not named)
-    if is_empty:
-        return Column(name, np.full(len(series), np.nan))
-    if is_text:
-        _raise_no_numbers(name, str(dtype))
-    return _number_column(name, as_numbers(series, name))
+    if len(series) > series.null_count():
+        if is_text:
+            _raise_no_numbers(name, str(dtype))
+        raise_unsupported_type(name, series)
+    # Nothing but missing values, of any dtype: polars has a null dtype.
+    if named or not fitted:
+        return Column(name, series.to_list())
+    return Column(name, np.full(len(series), np.nan))
 
 
 def object_column(

@@ -291,12 +291,13 @@ def _make_table(
     holds_numbers = matrix is not None and matrix.dtype.kind == "f"
     if holds_numbers and not wanted:
         return Table(n_rows, names, matrix, [])
+    if frame is not None:
+        found = enumerate(zip(names, frame.iter_columns(), strict=True))
+        columns = [frame_column(one, name, j, wanted, fitted) for j, (name, one) in found]
+        return Table(n_rows, names, None, columns)
+    assert matrix is not None
     columns = []
     for j, name in enumerate(names):
-        if frame is not None:
-            columns.append(frame_column(frame[:, j], name, j, wanted, fitted))
-            continue
-        assert matrix is not None
         if holds_numbers:
             assert wanted is not None
             values = matrix[:, j]

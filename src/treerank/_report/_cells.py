@@ -21,8 +21,7 @@ from treerank._select.quality import ranking_quality
 from treerank._treerank import TreeRank
 from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree, format_splitter
-from treerank.metrics import wilson_interval
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import auc_of_checked, class_weights
 
 # The slider omits subtrees with more strata than this, unless the model itself has more. If there
@@ -245,11 +244,10 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
 def _rates(view: CellView) -> dict[str, list[Any]]:
     """Shares of the classes in each cell, with intervals for the top class, and in training."""
     weight = view.judged.sum(axis=1)
-    n = weight * view.rows_per_weight
-    events = view.judged[:, -1] * view.rows_per_weight
-    lower, upper = wilson_interval(np.minimum(events, n), n, view.level)
+    events = view.judged[:, -1]
+    lower, upper = weighted_share_limits(events, weight, view.rows_per_weight, view.level)
     known = np.where(weight > 0, weight, 1.0)
-    rate = view.judged[:, -1] / known
+    rate = events / known
     training = view.tree.counts / view.tree.counts.sum(axis=1, keepdims=True)
     apart = _apart(view)
     return {

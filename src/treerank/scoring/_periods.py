@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank.metrics import auc_interval, calibration_slope, wilson_interval
+from treerank.metrics import auc_interval, calibration_slope
 from treerank.metrics._delong import placements
 from treerank.metrics._input import BinarySample
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.scoring._plain import known
 from treerank.scoring._recalibration import fit_recalibration, on_grid, recalibrated
 
@@ -133,8 +133,7 @@ def measure_period(name: str, rows: ScoredTable, baseline: Baseline, level: floa
         return empty
     weight, code = labelled.weight, labelled.code
     events, total = float(weight[code == 1].sum()), float(weight.sum())
-    per_weight = rows_per_weight(weight)
-    lower, upper = wilson_interval(min(events, total) * per_weight, total * per_weight, level)
+    lower, upper = weighted_share_limits(events, total, rows_per_weight(weight), level)
     p = recalibrated(labelled.probability, baseline.recalibration, baseline.rate, len(code))
     shift, error = _shift(code, p, weight)
     mean = None

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from treerank._comparison.result import holm
 from treerank._input.parameters import check_number
 from treerank._input.types import FittedClassifier, TableLike
-from treerank.metrics import wilson_interval
 from treerank.metrics._input import BinarySample, check_level
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import roc_knots
 from treerank.scoring._auc_parts import PartAuc, auc_difference, part_auc
 from treerank.scoring._distributions import is_missing_value
@@ -320,6 +319,5 @@ def _share(
 ) -> tuple[float, Limits]:
     """Return a share of the weight, with Wilson's limits."""
     total, part = float(weight.sum()), float(weight[mask].sum())
-    per_weight = rows_per_weight(weight)
-    lower, upper = wilson_interval(min(part, total) * per_weight, total * per_weight, level)
+    lower, upper = weighted_share_limits(part, total, rows_per_weight(weight), level)
     return part / total, (float(lower), float(upper))

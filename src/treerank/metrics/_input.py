@@ -14,7 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treerank._input.columns import is_missing
+from treerank._input.columns import missing_mask
 from treerank._input.types import Label
 from treerank._input.warn import warn
 
@@ -24,7 +24,6 @@ BoolArray = NDArray[np.bool_]
 
 # Integer labels within this range are coded by a table in O(n), the others by sorting.
 _MAX_LABEL_TABLE = 65_536
-_NONE = np.array(None, dtype=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +164,7 @@ def read_labels(
         raise ValueError(f"Got y of shape {values.shape}; expected one label per row (1-D).")
     if values.size == 0:
         raise ValueError("Got no row in y; expected at least one per class.")
-    if values.dtype.kind == "f":
-        _check_no_missing(np.isnan(values))
-    elif values.dtype.kind == "O":
-        # NaN is the one value that differs from itself.
-        _check_no_missing(np.equal(values, _NONE) | np.not_equal(values, values))
+    _check_no_missing(missing_mask(values))
     classes, code = _sorted_codes(values)
     if declared is not None:
         return declared, _recode(classes, code, declared)
@@ -262,7 +257,7 @@ def read_column(x: Any, name: str) -> NDArray[Any]:
     if values.dtype.kind in "iuf":
         return values.astype(np.float64)
     column = values.astype(object)
-    missing = np.array([is_missing(v) for v in column.tolist()], dtype=bool)
+    missing = missing_mask(column)
     column[missing] = None
     known = column[~missing].tolist()
     if known and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):

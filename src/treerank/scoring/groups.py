@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treerank._comparison.result import holm
+from treerank._input.columns import missing_mask
 from treerank._input.parameters import check_number
 from treerank._input.types import FittedClassifier, TableLike
 from treerank.metrics._input import BinarySample, check_level
 from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import roc_knots
 from treerank.scoring._auc_parts import PartAuc, auc_difference, part_auc
-from treerank.scoring._distributions import is_missing_value
 from treerank.scoring._plain import format_p_value, format_table, format_value, to_plain
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
@@ -204,7 +204,7 @@ def read_groups(groups: ArrayLike, n_rows: int) -> tuple[list[str], NDArray[np.i
         raise ValueError(
             f"Got groups of shape {values.shape} for {n_rows} rows; expected one per row."
         )
-    missing = is_missing_value(values)
+    missing = missing_mask(values)
     words = np.where(missing, MISSING, values.astype(str))
     names, number = np.unique(words, return_inverse=True)
     if len(names) > MAX_GROUPS:

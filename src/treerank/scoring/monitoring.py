@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.columns import missing_mask
 from treerank._input.frames import take_rows_of
 from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels, labels_as_array
@@ -17,7 +18,6 @@ from treerank._input.types import FittedClassifier
 from treerank._input.warn import warn
 from treerank._report._sample import class_codes, target_name
 from treerank.metrics._input import check_level, check_weights
-from treerank.scoring._distributions import is_missing_value
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
 from treerank.scoring._period_order import read_periods
 from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
@@ -253,7 +253,7 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
                 f"Got labels of shape {labels.shape} in {name} for {len(score)} rows; expected one "
                 "a row, None where it is not known."
             )
-        there = np.flatnonzero(~is_missing_value(labels))
+        there = np.flatnonzero(~missing_mask(labels))
         if len(there):
             classes = label_order_of(model)
             wanted = np.array(labels[there].tolist())  # no object dtype without missing labels

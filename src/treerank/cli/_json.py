@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank._input.label_order import label_order_of
+from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.types import FittedRanker
 
 
@@ -56,8 +56,7 @@ def quality_of(model: FittedRanker, rows: Any) -> dict[str, Any]:
     from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)
 
     classes = label_order_of(model)
-    grade = np.searchsorted(classes, rows.labels, sorter=np.argsort(classes))
-    grade = np.argsort(classes)[grade]
+    grade = class_codes(rows.labels, classes)
     measure, interval_of = ("auc", auc_interval) if len(classes) == 2 else ("vus", vus_interval)
     found: Any = interval_of(grade, model.score_samples(rows.features), sample_weight=rows.weights)
     return {

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from treerank._input.columns import missing_mask
 from treerank._input.frames import take_rows_of
-from treerank._input.label_order import label_order_of
+from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.labels import check_known_labels, labels_as_array
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier
 from treerank._input.warn import warn
-from treerank._report._sample import class_codes, target_name
+from treerank._report._sample import target_name
 from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
 from treerank.scoring._period_order import read_periods

@@ -9,23 +9,12 @@ import numpy as np
 
 from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.types import FittedRanker
+from treerank.scoring._plain import to_plain
 
 
 def print_json(result: dict[str, Any]) -> None:
     """Print a result as JSON, with exact numbers, and null for NaN and infinities."""
-    print(json.dumps(_plain(result), ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    print(json.dumps(to_plain(result), ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def strata_of(model: Any) -> list[dict[str, Any]]:

@@ -20,7 +20,12 @@ from treerank.metrics._proportion import (
     rows_per_weight,
     wilson_for_share,
 )
-from treerank.scoring._plain import format_p_value, format_table, to_plain
+from treerank.scoring._plain import (
+    PlainResult,
+    format_p_value,
+    format_table,
+    format_value,
+)
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
 Floats = NDArray[np.float64]
@@ -64,7 +69,7 @@ class NetBenefit:
 
 
 @dataclass(frozen=True)
-class Challenge:
+class Challenge(PlainResult):
     """Result of :func:`challenge`; it prints as a report of a few lines.
 
     Attributes
@@ -103,11 +108,6 @@ class Challenge:
     net_benefit: list[NetBenefit]
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
     def __repr__(self) -> str:
         auc = self.auc
         lines = [
@@ -132,7 +132,7 @@ class Challenge:
                     part.name,
                     f"{part.rows:,.1f}".removesuffix(".0"),
                     f"{part.events:,.1f}".removesuffix(".0"),
-                    "-" if part.rate is None else f"{part.rate:.1%}",
+                    format_value(part.rate, ".1%"),
                     "" if limits is None else f"{limits[0]:.1%} to {limits[1]:.1%}",
                 ]
             )

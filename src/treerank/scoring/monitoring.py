@@ -21,7 +21,7 @@ from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
 from treerank.scoring._period_order import read_periods
 from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
-from treerank.scoring._plain import format_table, format_value, to_plain
+from treerank.scoring._plain import PlainResult, format_table, format_value
 from treerank.scoring._rows import check_two_classes, score_rows
 from treerank.scoring._scorecard import unwrap
 from treerank.scoring._sequential import log_evidence
@@ -57,7 +57,7 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
-class Monitoring:
+class Monitoring(PlainResult):
     """Result of :func:`monitor`.
 
     Attributes
@@ -98,11 +98,6 @@ class Monitoring:
     alpha: float
     model: str
     target: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
 
     def to_html(self, out: Any = "monitor.html", title: str | None = None) -> Path | str:
         """Write one self-contained HTML page; return its text if `out` is None."""
@@ -301,7 +296,7 @@ def _tests(
         one_sided=True,
     )
     shifted = log_evidence(
-        np.array([np.nan if f.shift is None else f.shift for f in figures]),
+        np.array([f.shift for f in figures], dtype=float),  # NaN for None
         np.array([np.nan if f.shift_error is None else f.shift_error**2 for f in figures]),
         reference.shift_error**2,
         one_sided=False,

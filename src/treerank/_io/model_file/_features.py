@@ -11,9 +11,16 @@ from treerank._binning.binning import MAX_LEVELS, UINT8_BINS, UINT16_BINS, Binni
 from treerank._input.categories import SharedLevels, flat_levels
 from treerank._input.columns import is_missing
 from treerank._io.model_file._nodes import Node
-from treerank._io.model_file._values import SCALARS, pack_value, unpack_value
+from treerank._io.model_file._values import (
+    SCALARS,
+    pack_classes,
+    pack_value,
+    unpack_classes,
+    unpack_value,
+)
 
 MAX_FEATURES = 65_535
+INPUT = ("features", "binning", "classes")  # fields of `pack_input`
 
 
 def pack_names(model: Any, names: list[str] | None = None) -> dict[str, Any]:
@@ -39,7 +46,24 @@ def unpack_names(node: Node, model: Any) -> list[str]:
     return names
 
 
-def pack_binning(binning: Binning) -> list[dict[str, Any]]:
+def pack_input(model: Any, names: list[str] | None = None) -> dict[str, Any]:
+    """Return what a model needs to know of its input: features, binning and classes."""
+    return {
+        "features": pack_names(model, names),
+        "binning": _pack_binning(model._binning),
+        "classes": pack_classes(model.label_order_),
+    }
+
+
+def unpack_input(fields: dict[str, Node], model: Any) -> list[str]:
+    """Reverse of `pack_input`; return the names used in rules."""
+    names = unpack_names(fields["features"], model)
+    model._binning = _unpack_binning(fields["binning"], len(names))
+    model.label_order_ = unpack_classes(fields["classes"])
+    return names
+
+
+def _pack_binning(binning: Binning) -> list[dict[str, Any]]:
     """One object per feature."""
     packed: list[dict[str, Any]] = []
     for thresholds, levels, missing in zip(
@@ -52,8 +76,8 @@ def pack_binning(binning: Binning) -> list[dict[str, Any]]:
     return packed
 
 
-def unpack_binning(node: Node, n_features: int) -> Binning:
-    """Reverse of `pack_binning`."""
+def _unpack_binning(node: Node, n_features: int) -> Binning:
+    """Reverse of `_pack_binning`."""
     items = node.items()
     if len(items) != n_features:
         raise node.error(f"{n_features} features")

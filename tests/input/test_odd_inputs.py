@@ -42,9 +42,6 @@ def refused(model, X, y, message, **more):
     assert vars(model) == before
 
 
-# --- parameters ---
-
-
 @pytest.mark.parametrize("least", [2**63, 1e300])
 def test_boosting_refuses_leaves_heavier_than_all_rows_can_be(least):
     x, y = table()
@@ -109,9 +106,6 @@ def test_a_metric_of_an_odd_type_is_named(value):
     x, y = table()
     with pytest.raises(ValueError, match="Got metric="):
         GeometricRanker(LeafRank(), metric=value).fit(x, y)
-
-
-# --- columns ---
 
 
 @pytest.mark.parametrize("model", [*TREES, GeometricRanker(LeafRank())], ids=str)
@@ -191,18 +185,12 @@ def test_whole_levels_beyond_the_largest_double_can_be_saved(tmp_path):
     assert len(set(model.score_samples(X))) == 2
 
 
-# --- labels ---
-
-
 @pytest.mark.parametrize("model", [*TREES, *RIVALS.values()], ids=str)
 def test_labels_of_several_types_are_refused(model):
     x, _ = table(20)
     for labels in ([0, "one"], ["one", 0]):
         y = np.array(labels * 10, dtype=object)
         refused(model, x, y, "Got labels of several types that have no order")
-
-
-# --- rivals ---
 
 
 @pytest.mark.parametrize("value", [1e308, -1e308, 1e60])

@@ -283,8 +283,6 @@ class Source:
         start, stream = self._read_start(), self._open()
         return pa.PythonFile(Prefixed(start, stream)) if self.path == "-" else stream
 
-    # --- Parquet ---
-
     def _parquet(self) -> Any:
         self._check_file()
         with self._reading_parquet():
@@ -300,8 +298,6 @@ class Source:
             raise self.bad(
                 f"this is not a Parquet file, or it is damaged ({said}); write it again."
             ) from None
-
-    # --- tables ---
 
     def read(self, names: list[str]) -> Any:
         """Read the whole table: columns as text, or with their types in Parquet."""

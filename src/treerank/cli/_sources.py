@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from treerank._io.parquet_files import SUFFIXES
 from treerank.cli._conversion import (
     Copied,
     cast_block,
@@ -101,7 +102,12 @@ class Source:
     @property
     def is_parquet(self) -> bool:
         """Whether the file is Parquet rather than text."""
-        return Path(self.path).suffix.lower() in (".parquet", ".pq")
+        return Path(self.path).suffix.lower() in SUFFIXES
+
+    @property
+    def own_type(self) -> Any:
+        """Type as which a column is read if no other is wanted; None for its type in Parquet."""
+        return None if self.is_parquet else pa.string()
 
     def bad(self, text: str) -> BadInput:
         """Return an error that names this table."""

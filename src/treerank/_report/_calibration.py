@@ -69,7 +69,7 @@ def calibration_of(
         height=size[1],
     )
     picture.line([0, top], [0, top], "chance")
-    picture.whiskers(table["predicted"], table["lower"], table["upper"], "whisker")
+    picture.whiskers(table["predicted"], table["lower"], table["upper"])
     picture.dots(table["predicted"], table["observed"], "dot")
     brier = brier_score_loss(code, predicted, sample_weight=weight)
     return {

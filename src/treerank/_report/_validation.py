@@ -49,5 +49,5 @@ def _picture(found: Validation, level: float) -> Picture:
         y_range=(low, high),
     )
     picture.line([low, high], [low, high], "chance")
-    picture.whiskers(own, lower, upper, "whisker")
+    picture.whiskers(own, lower, upper)
     return picture

@@ -188,13 +188,13 @@ def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
     return np.unique(group[place], return_inverse=True)[1]
 
 
-def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
+def check_probabilities(p: ArrayLike) -> FloatArray:
     """Check predicted probabilities: numbers from 0 to 1."""
-    values = check_scores(p, name=name).astype(np.float64, copy=False)
+    values = check_scores(p, name="p").astype(np.float64, copy=False)
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"Got {name}={values[row]} in row {row}; expected probabilities.")
+        raise ValueError(f"Got p={values[row]} in row {row}; expected probabilities.")
     return values
 
 

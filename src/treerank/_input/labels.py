@@ -134,7 +134,7 @@ def _declared_order(label_order: LabelOrder) -> NDArray[Any] | None:
 
 def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
     """Return the levels of an ordered categorical; raise for more than two unordered levels."""
-    series = _as_series(y)
+    series = as_series(y)
     if not isinstance(series, nw.Series):
         return None
     levels = levels_in_order(series)
@@ -149,12 +149,12 @@ def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
 
 def levels_in_order(values: Any) -> list[Any] | None:
     """Return the levels of an ordered categorical or an Enum; None for anything else."""
-    series = _as_series(values)
+    series = as_series(values)
     is_ordered = isinstance(series, nw.Series) and isinstance(series.dtype, nw.Enum)
     return list(series.dtype.categories) if is_ordered else None
 
 
-def _as_series(values: Any) -> Any:
+def as_series(values: Any) -> Any:
     """Return a Series of narwhals, or the values as they are."""
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(values, pandas.Categorical):

@@ -34,6 +34,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a real number and not a boolean."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
 @overload
 def check_integer(name: str, value: Any, minimum: int, *, none: Literal[False] = False) -> int: ...
 
@@ -55,8 +60,7 @@ def check_integer(name: str, value: Any, minimum: int, *, none: bool = False) ->
 
 def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
     """Return a finite number >= minimum."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not is_number or not math.isfinite(value) or value < minimum:
+    if not is_number(value) or not math.isfinite(value) or value < minimum:
         bound = f" >= {minimum:g}" if math.isfinite(minimum) else ""
         raise invalid_parameter(name, value, f"a finite number{bound}")
     return float(value)

@@ -13,6 +13,7 @@ from treerank._base import TreeRanker, rank_leaves
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
 from treerank._input.types import FittedClassifier
+from treerank._input.validation import feature_names
 from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._order import adjusted_level, format_apart, rate_difference
 from treerank._report._sample import Floats, ScoredRows
@@ -178,9 +179,8 @@ def _step(
 ) -> Step:
     shrinkage = getattr(model, "shrinkage_", np.nan) if path is None else float(path.shrinkage[k])
     binning = model._binning
-    names = [f"x{j}" for j in range(model.n_features_in_)]
-    names = [str(name) for name in getattr(model, "feature_names_in_", names)]
-    monotonic = check_monotonic(getattr(model, "monotonic_cst", None), names, binning)
+    monotonic_cst = getattr(model, "monotonic_cst", None)
+    monotonic = check_monotonic(monotonic_cst, feature_names(model), binning)
     subtree = tree.subtree(tree.sequence[1] > k)
     leaves, scores, _ = rank_leaves(subtree, binning, shrinkage, monotonic)
     cells = np.flatnonzero(_reachable(tree, k))[leaves]

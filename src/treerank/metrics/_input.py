@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.columns import missing_mask
+from treerank._input.labels import as_series
 from treerank._input.types import Label
 from treerank._input.warn import warn
 
@@ -150,10 +151,7 @@ def read_labels(
     The order is that of `labels`, otherwise of an ordered categorical, otherwise of the values.
     """
     declared = None if labels is None else np.asarray(labels)
-    pandas = nw.dependencies.get_pandas()
-    if pandas is not None and isinstance(y, pandas.Categorical):
-        y = pandas.Series(y)
-    series = nw.from_native(y, series_only=True, pass_through=True)
+    series = as_series(y)
     if isinstance(series, nw.Series):
         _check_no_missing(series.is_null().to_numpy())
         if isinstance(series.dtype, (nw.Categorical, nw.Enum)):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from treerank._binning.binning import MAX_LEVELS, UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.categories import SharedLevels, flat_levels
 from treerank._input.columns import is_missing
+from treerank._input.validation import feature_names
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import (
     SCALARS,
@@ -26,10 +27,7 @@ INPUT = ("features", "binning", "classes")  # fields of `pack_input`
 def pack_names(model: Any, names: list[str] | None = None) -> dict[str, Any]:
     """Return the names of the features, and whether the estimator was fitted to names."""
     named = hasattr(model, "feature_names_in_")
-    if names is None:
-        n = model.n_features_in_
-        names = [str(v) for v in model.feature_names_in_] if named else [f"x{j}" for j in range(n)]
-    return {"named": named, "names": names}
+    return {"named": named, "names": feature_names(model) if names is None else names}
 
 
 def unpack_names(node: Node, model: Any) -> list[str]:

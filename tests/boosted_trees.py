@@ -1,9 +1,11 @@
 """Tables for boosting, and single gradient trees."""
 
 import numpy as np
+import oracles
 from sklearn.datasets import make_classification
 
 from treerank import _core
+from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS
 
 
 def sample(n=400, n_classes=2, seed=0, **change):
@@ -11,6 +13,13 @@ def sample(n=400, n_classes=2, seed=0, **change):
         n, n_features=6, n_informative=4, n_classes=n_classes, flip_y=0.1, random_state=seed,
         **change,
     )  # fmt: skip
+
+
+def folds_of_choice(X, y):
+    """Return the folds by which boosting chooses its trees, for whole numbers from 0."""
+    codes, labels = np.ascontiguousarray((X.T + 1).astype(np.uint8)), y.astype(np.uint8)
+    hashes = _core.row_hashes(codes, labels, FOLD_SEED)
+    return oracles.folds(hashes, labels, None, N_FOLDS, FOLD_SEED)
 
 
 def grow(

@@ -1,14 +1,9 @@
 """Loans in Parquet files, and models of the same rows in memory."""
 
-import hashlib
-import tempfile
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-
-import treerank
 
 N = 600
 
@@ -52,14 +47,6 @@ def fit_in_memory(model, folder, target, weight=None, columns=None):
     frame = pd.read_parquet(folder)
     columns = columns or [name for name in frame if name not in (target, weight)]
     return model.fit(frame[columns], frame[target], None if weight is None else frame[weight])
-
-
-def digest(model):
-    """Return a hash of everything in the model."""
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "model"
-        treerank.save(model, path)
-        return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 FEATURES = ["income", "age", "rate", "town", "purpose", "owner", "agent", "unknown"]

@@ -1,7 +1,12 @@
 """Options of fits, and checks that two models are the same, bit for bit."""
 
+import hashlib
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
+import treerank
 from treerank import LeafRank
 
 DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shrinkage": None}
@@ -9,6 +14,14 @@ DEEP = {"splitter": LeafRank(max_depth=6), "max_depth": 8, "pruning": None, "shr
 
 # A fit of few rounds, for tests of its input or output.
 SMALL = {"max_depth": 3, "pruning": None, "shrinkage": None}
+
+
+def digest(model):
+    """Return a hash of the file of a model, which has everything in it."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "model"
+        treerank.save(model, path)
+        return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def assert_same_tree(one, other):

@@ -147,7 +147,7 @@ class LeafRank(TreeRanker):
             min_weight_split=check_count_or_share(
                 "min_samples_split", self.min_samples_split, n_rows
             ),
-            max_features=check_max_features("max_features", self.max_features, n_features),
+            max_features=check_max_features(self.max_features, n_features),
             pruning=check_choice("pruning", self.pruning, ["cv", None]) == "cv",
         )
 

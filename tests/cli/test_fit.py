@@ -226,19 +226,16 @@ def test_brackets_and_colons_in_names_are_printed_as_they_are(tmp_path):
     kind = rng.choice(["[red]a", ":smile:"], 200)
     rows = pd.DataFrame({"[b]x": x, ":x:": x**2, "kind": kind, "grade": grade})
     rows.to_csv(tmp_path / "rows.csv", index=False)
-    out = run("fit", tmp_path / "rows.csv", "--target", "grade")
-    assert out.exit_code == 0, out.output
-    said = " ".join(out.output.split())
-    for name in ("[b]x", ":x:", "[/b]pos\\ < [i]neg", "share of [i]neg"):
-        assert name in said
-    rows.to_parquet(tmp_path / "rows.parquet")
-    rows.to_parquet(tmp_path / "more.parquet")
     paths = [tmp_path / "rows.parquet", tmp_path / "more.parquet"]
-    out = run("fit", *paths, "--target", "grade", "--order", "[/b]pos\\,[i]neg")
-    assert out.exit_code == 0, out.output
-    said = " ".join(out.output.split())
-    for name in ("[b]x", ":x:", "[/b]pos\\ < [i]neg", "share of [i]neg"):
-        assert name in said
+    for path in paths:
+        rows.to_parquet(path)
+    order = ("--order", "[/b]pos\\,[i]neg")
+    for given in ([tmp_path / "rows.csv"], [*paths, *order]):
+        out = run("fit", *given, "--target", "grade")
+        assert out.exit_code == 0, out.output
+        said = " ".join(out.output.split())
+        for name in ("[b]x", ":x:", "[/b]pos\\ < [i]neg", "share of [i]neg"):
+            assert name in said
 
 
 def test_of_many_strata_the_best_and_the_worst_are_printed(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from device_models import MODELS, table
 from emulated_device import EmulatedDevice, needs_emulation
+from same_models import digest
 from sklearn.base import clone
 
 import treerank
@@ -47,10 +48,9 @@ def test_a_device_makes_the_same_model_and_the_same_scores(
     model = clone(MODELS[name]).set_params(device="cuda").fit(x, y, weight)
     assert bool(emulated) == (name != "tree, best first")
     assert np.array_equal(model.score_samples(x), expected.score_samples(x))
-    for one, path in ((expected, "cpu"), (model, "cuda")):
-        treerank.save(one, tmp_path / path)
-    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
-    assert treerank.load(tmp_path / "cuda").device == "cpu"
+    assert digest(expected) == digest(model)
+    treerank.save(model, tmp_path / "model")
+    assert treerank.load(tmp_path / "model").device == "cpu"
 
 
 @needs_emulation
@@ -86,9 +86,7 @@ def test_a_table_that_does_not_fit_is_refused_before_work_begins(monkeypatch):
 @needs_emulation
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "tree, best first"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_a_table_that_does_not_fit_goes_through_in_blocks(
-    emulated, monkeypatch, tmp_path, name, n_classes
-):
+def test_a_table_that_does_not_fit_goes_through_in_blocks(emulated, monkeypatch, name, n_classes):
     x, y, weight = table(n_classes)
     expected = clone(MODELS[name]).fit(x, y, weight)
     put = []
@@ -104,9 +102,7 @@ def test_a_table_that_does_not_fit_goes_through_in_blocks(
     monkeypatch.setattr(device_rows, "put_table", put_one)
     model = clone(MODELS[name]).set_params(device="cuda").fit(x, y, weight)
     assert {table.block_rows for table in put} == {50}
-    for one, path in ((expected, "cpu"), (model, "cuda")):
-        treerank.save(one, tmp_path / path)
-    assert (tmp_path / "cpu").read_bytes() == (tmp_path / "cuda").read_bytes()
+    assert digest(expected) == digest(model)
 
 
 @pytest.mark.parametrize(

@@ -170,9 +170,6 @@ def test_names_that_no_database_can_have_are_refused(name):
             to_sql(fitted("tree"), "t" + name if name else "", dialect, columns=["id"])
 
 
-# --- deep trees ---
-
-
 def staircase(n_steps):
     """A table whose tree takes one row off at every split."""
     x = np.arange(n_steps, dtype=np.float64)

@@ -1,15 +1,15 @@
 """How boosting chooses the size and the number of its trees."""
 
 import numpy as np
-import oracles
 import pytest
+from boosted_trees import folds_of_choice
 from samples import whole_numbers
 from sklearn.metrics import log_loss
 
 import treerank
-from treerank import BoostedTreeRank, _core
+from treerank import BoostedTreeRank
 from treerank._growth import boosting_choice
-from treerank._growth.boosting_choice import FOLD_SEED, N_FOLDS, BoostingChoice
+from treerank._growth.boosting_choice import N_FOLDS, BoostingChoice
 from treerank._plans import boosting as boosting_plan
 
 
@@ -23,10 +23,7 @@ def given_trees(model, **others):
 
 def losses_by_hand(X, y, size, n_rounds):
     """Log-loss on rows held out after each tree, by models of the folds."""
-    codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
-    labels = y.astype(np.uint8)
-    hashes = _core.row_hashes(codes, labels, FOLD_SEED)
-    fold = oracles.folds(hashes, labels, None, N_FOLDS, FOLD_SEED)
+    fold = folds_of_choice(X, y)
     shares = np.empty((n_rounds, len(y)))
     for f in range(N_FOLDS):
         model = BoostedTreeRank(

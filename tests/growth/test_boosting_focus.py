@@ -3,17 +3,16 @@
 from functools import cache
 
 import numpy as np
-import oracles
 import pytest
+from boosted_trees import folds_of_choice
 from samples import whole_numbers
 from sklearn.base import clone
 
 import treerank
-from treerank import BoostedTreeRank, _core
+from treerank import BoostedTreeRank
 from treerank._growth.boosting_choice import (
     FOCUS_STEP,
     FOCUS_WINDOW,
-    FOLD_SEED,
     N_FOLDS,
     _best_loss,
 )
@@ -49,10 +48,7 @@ def measure(y, scores, focus):
 
 def losses_by_hand(X, y, focus, loss, size, n_rounds):
     """1 minus the measure on each fold (columns) after each tree, by models of the other folds."""
-    codes = np.ascontiguousarray((X.T + 1).astype(np.uint8))
-    labels = y.astype(np.uint8)
-    hashes = _core.row_hashes(codes, labels, FOLD_SEED)
-    fold = oracles.folds(hashes, labels, None, N_FOLDS, FOLD_SEED)
+    fold = folds_of_choice(X, y)
     found = np.empty((n_rounds, N_FOLDS))
     for f in range(N_FOLDS):
         model = BoostedTreeRank(

@@ -30,9 +30,6 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-# --- links ---
-
-
 @needs_links
 def test_a_link_stays_and_its_target_is_replaced(tmp_path):
     (tmp_path / "store").mkdir()
@@ -96,9 +93,6 @@ def run(folder, *arguments, status=0):
     return result.stderr
 
 
-# --- devices and pipes ---
-
-
 @pytest.fixture
 def no_files(tmp_path):
     """A pipe; links to a device and to an open file."""
@@ -159,8 +153,6 @@ def test_a_folder_is_refused_before_anything_is_written(tmp_path):
         write(tmp_path / "nowhere" / "model")
     assert names(tmp_path) == []
 
-
-# --- what killed runs leave behind ---
 
 KILLED = """
 import os, signal, sys

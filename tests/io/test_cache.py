@@ -68,9 +68,6 @@ def rows(folder):
     return path
 
 
-# --- damage ---
-
-
 def in_bytes(name, change):
     def damage(folder):
         raw = bytearray((folder / name).read_bytes())
@@ -232,9 +229,6 @@ def test_checksums_and_largest_codes_are_those_of_the_whole_feature(monkeypatch,
     assert largest == codes.max(axis=1).tolist()
 
 
-# --- files that change ---
-
-
 def other_rows():
     frame = loans()
     return frame.assign(repaid=1 - frame["repaid"])
@@ -332,8 +326,6 @@ def test_a_worker_of_a_cluster_refuses_a_file_that_has_changed(rows):
         with pytest.raises(FileNotFoundError, match="A worker does not see"):
             labels.compute()
 
-
-# --- killed runs ---
 
 KILLED = """
 import os, signal, sys

@@ -139,9 +139,7 @@ def test_names_missing_values_and_text_classes_of_a_scikit_learn_tree_come_back(
     table = pd.DataFrame(X, columns=list("abcd"))
     tree = DecisionTreeClassifier(max_depth=3).fit(table, np.array(["no", "yes"])[y])
     model = GeometricRanker(tree, class_of_interest="no").fit(table)
-    treerank.save(model, tmp_path / "model")
-    again = treerank.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
+    again = saved_models.come_back(model, table, tmp_path)
     np.testing.assert_array_equal(again.predict(table), model.predict(table))
     assert again.boundary_point(table[:5]).in_words() == model.boundary_point(table[:5]).in_words()
     with pytest.raises(ValueError, match="feature names"):

@@ -25,8 +25,6 @@ from treerank import (
     TreeRank,
 )
 
-# --- models that were saved, and could not be loaded ---
-
 
 @pytest.mark.parametrize(
     "model",
@@ -105,9 +103,6 @@ def test_names_keep_their_brackets_and_blanks(tmp_path):
     assert again.feature_names_in_.tolist() == names
 
 
-# --- save makes sure ---
-
-
 @pytest.fixture
 def old_file(tmp_path):
     """A file that a save that fails must leave as it is."""
@@ -138,9 +133,6 @@ def test_what_would_come_back_otherwise_is_not_saved(old_file, monkeypatch):
     monkeypatch.setitem(treerank._io.model_file._files.PACKERS, "TreeRank", (pack, forget))
     with pytest.raises(ValueError, match=r"what is at \.fitted\.shrinkage would not come back"):
         treerank.save(model, old_file)
-
-
-# --- hostile files ---
 
 
 LOAD = """

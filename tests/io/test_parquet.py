@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis_examples import examples
-from parquet_files import FEATURES, TREE, N, digest, fit_in_memory, loans, write
+from parquet_files import FEATURES, TREE, N, fit_in_memory, loans, write
+from same_models import digest
 
 from treerank import LeafRank, RankingForest, TreeRank
 from treerank._io import parquet_files

@@ -5,7 +5,8 @@ import warnings
 
 import pandas as pd
 import pytest
-from parquet_files import FEATURES, TREE, digest, fit_in_memory, loans, write
+from parquet_files import FEATURES, TREE, fit_in_memory, loans, write
+from same_models import digest
 
 from treerank import TreeRank
 from treerank._io import parquet_files

@@ -171,9 +171,6 @@ def test_the_report_shows_the_swap_sets(rows, models):
         report(models[1], train=rows[:2], out=None, champion=models[0])
 
 
-# --- compare: groups and time ---
-
-
 def labels_of(n, seed=0):
     return np.random.default_rng(seed).integers(0, 2, n).astype(np.intp)
 

@@ -142,9 +142,6 @@ def test_bad_groups_are_named(model):
         evaluate_groups(model, x[["a", "b"]], y, x["region"], threshold="high")
 
 
-# --- weak segments ---
-
-
 def test_a_weak_segment_is_found_and_confirmed():
     x, y = make_rows(8000, strength=(1.5, 0.0, 1.5))
     tree = TreeRank(max_depth=3).fit(x[["a", "b"]][:2000], y[:2000])

@@ -85,6 +85,14 @@ def without_splits_below_top(tree, focus):
     return tree.subtree(reaches | (tree.cells["depth"] < DEPTH_BELOW_TOP))
 
 
+def check_stops_below_top(focused, plain, rates):
+    """Check the cells of a tree with a focus; return the plain tree without the other splits."""
+    expected = without_splits_below_top(plain, check_focus(rates, 2))
+    assert len(focused.leaves) < len(plain.leaves)
+    assert np.array_equal(focused.cells, expected.cells)
+    return expected
+
+
 @pytest.mark.core
 @pytest.mark.parametrize("rates", FOCI)
 @pytest.mark.parametrize("weighted", [False, True])
@@ -94,9 +102,7 @@ def test_a_focused_tree_is_the_plain_one_without_the_splits_below_the_top(rates,
     settings = {"pruning": None, "shrinkage": None, "min_samples_leaf": 3}
     plain = TreeRank(**settings).fit(x, y, weight).tree_
     focused = TreeRank(**settings, focus=rates).fit(x, y, weight).tree_
-    expected = without_splits_below_top(plain, check_focus(rates, 2))
-    assert len(focused.leaves) < len(plain.leaves)
-    assert np.array_equal(focused.cells, expected.cells)
+    expected = check_stops_below_top(focused, plain, rates)
     # Cuts are numbered among those that a tree uses.
     for name in ("feature", "left", "right", "side", "negative", "positive"):
         assert np.array_equal(focused.tests[name], expected.tests[name])
@@ -109,9 +115,7 @@ def test_splitters_in_python_stop_below_the_top_too():
     plain = TreeRank(**settings).fit(x, y).tree_
     for rates in FOCI:
         focused = TreeRank(**settings, focus=rates).fit(x, y).tree_
-        expected = without_splits_below_top(plain, check_focus(rates, 2))
-        assert len(focused.leaves) < len(plain.leaves)
-        assert np.array_equal(focused.cells, expected.cells)
+        check_stops_below_top(focused, plain, rates)
 
 
 def test_splits_below_the_top_change_nothing_there():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFold
 
+from treerank._input.columns import missing_mask
 from treerank._input.labels import levels_in_order
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
 
@@ -54,8 +55,7 @@ def _codes(name: str, values: Any, n_rows: int) -> NDArray[np.intp] | None:
     found = np.asarray(values)
     if found.shape != (n_rows,):
         raise ValueError(f"Got {name} of shape {found.shape} for {n_rows} rows; expected one each.")
-    nothing: Any = np.array(None, dtype=object)
-    missing = np.asarray(np.equal(found, nothing) | np.not_equal(found, found), dtype=bool)
+    missing = missing_mask(found)
     if missing.any():
         row = int(np.argmax(missing))
         raise ValueError(f"Got no value of {name} in row {row}; expected one for each row.")

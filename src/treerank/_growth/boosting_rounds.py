@@ -56,20 +56,37 @@ def grow_rounds(
     if _is_derived_by_grower(rows, plan):
         yield from _logistic_rounds(rounds, rows, plan, scores, first, at_once)
         return
-    settings, loss = _settings_of(rows, plan), _loss_of(rows, plan)
+
+    def update(tree: ForestArrays) -> None:
+        if plan.subsample < 1:
+            with stage("update scores"):
+                np.add(scores, tree.total(rows.codes, plan.n_jobs), out=scores)
+
+    yield from _one_by_one(rounds.grow, update, rows, plan, scores, first)
+
+
+def _one_by_one(
+    grow: Callable[..., Any],
+    update: Callable[[ForestArrays], None],
+    rows: BoostingRows,
+    plan: BoostingPlan,
+    scores: FloatArray,
+    first: int,
+) -> Generator[ForestArrays | None]:
+    """Yield the trees that `grow` grows; `update` adds a tree to the scores of all its rows."""
+    settings = _settings_of(rows, plan)
+    loss = None if _is_derived_by_grower(rows, plan) else _loss_of(rows, plan)
     for number in range(first, plan.n_rounds):
         with stage("gradients"):
-            derivatives = loss(scores)
+            derivatives: Derivatives = (None, None) if loss is None else loss(scores)
         with stage("grow"):
-            tree = _grow_tree(rounds.grow, rows, derivatives, plan, settings, number, scores)
+            tree = _grow_tree(grow, rows, derivatives, plan, settings, number, scores)
         if tree is None:
             break
         if len(tree.slots) == 1:  # no split; other rows and features may have one
             yield None
             continue
-        if plan.subsample < 1:
-            with stage("update scores"):
-                scores += tree.total(rows.codes, plan.n_jobs)
+        update(tree)
         yield tree
 
 
@@ -159,26 +176,16 @@ def _rounds_on_device(
     features = Features(binning.columns.n_codes, binning.columns.as_sets, plan.monotonic)
     with stage("grow"):
         rounds = DeviceRounds(device, rows.made, rows.rank, rows.units, features, scores)
-    settings = _settings_of(rows, plan)
-    is_derived_there = _is_derived_by_grower(rows, plan)
-    loss = None if is_derived_there else _loss_of(rows, plan)
+
+    def update(tree: ForestArrays) -> None:
+        with stage("update scores"):
+            if plan.subsample < 1:
+                rounds.add(tree.packed)
+            if not _is_derived_by_grower(rows, plan):
+                rounds.read_scores(scores)
+
     try:
-        for number in range(first, plan.n_rounds):
-            with stage("gradients"):
-                derivatives: Derivatives = (None, None) if loss is None else loss(scores)
-            with stage("grow"):
-                tree = _grow_tree(rounds.grow, rows, derivatives, plan, settings, number, scores)
-            if tree is None:
-                break
-            if len(tree.slots) == 1:
-                yield None
-                continue
-            with stage("update scores"):
-                if plan.subsample < 1:
-                    rounds.add(tree.packed)
-                if not is_derived_there:
-                    rounds.read_scores(scores)
-            yield tree
+        yield from _one_by_one(rounds.grow, update, rows, plan, scores, first)
     finally:
         rounds.read_scores(scores)
 

@@ -184,6 +184,13 @@ def is_missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
+def missing_mask(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark the values of an array that `is_missing` is true for."""
+    if values.dtype == object:
+        return np.fromiter(map(is_missing, values.ravel()), bool, values.size).reshape(values.shape)
+    return np.asarray(values != values)  # noqa: PLR0124 (true only for NaN and NaT)
+
+
 @dataclass(frozen=True)
 class Kinds:
     """How many values of a column are numbers, text (or booleans), or neither.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from treerank._input.option_types import FocusLike
-from treerank._input.parameters import invalid_parameter
+from treerank._input.parameters import invalid_parameter, is_number
 
 EXPECTED = (
     "None, a share of the rows in (0, 1), or a range of false positive rates (low, high) with "
@@ -53,16 +50,12 @@ def check_focus(focus: FocusLike, n_classes: int) -> Focus | None:
 
 
 def _by_rows(focus: Any) -> Focus:
-    if not _is_number(focus) or not 0 < focus < 1:
+    if not is_number(focus) or not 0 < focus < 1:
         raise invalid_parameter("focus", focus, EXPECTED)
     return Focus("rows", 0.0, float(focus))
 
 
 def _by_rates(focus: Any) -> Focus:
-    if len(focus) != 2 or not all(map(_is_number, focus)) or not 0 <= focus[0] < focus[1] <= 1:
+    if len(focus) != 2 or not all(map(is_number, focus)) or not 0 <= focus[0] < focus[1] <= 1:
         raise invalid_parameter("focus", focus, EXPECTED)
     return Focus("negatives", float(focus[0]), float(focus[1]))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)

@@ -13,12 +13,12 @@ from sklearn.utils.validation import column_or_1d
 
 from treerank import _core
 from treerank._input.categories import Factor, factorise
+from treerank._input.columns import missing_mask
 from treerank._input.labels import (
     SEVERAL_TYPES,
     class_numbers,
     finalize_classes,
     labels_as_array,
-    missing_labels,
     order_of_levels,
     plain_labels,
     raise_missing_labels,
@@ -122,7 +122,7 @@ def label_block(y: ArrayLike) -> LabelBlock:
     if isinstance(series, nw.Series) and series.dtype in (nw.String, nw.Categorical, nw.Enum):
         return _text_labels(series)
     values = plain_labels(column_or_1d(labels_as_array(y)))
-    missing = missing_labels(values)
+    missing = missing_mask(values)
     known = plain_labels(values[~missing]) if missing.any() else values
     check_classification_targets(known)
     try:

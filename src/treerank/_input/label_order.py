@@ -53,6 +53,12 @@ def class_order(label_order: NDArray[Any]) -> NDArray[np.intp]:
     return np.argsort(label_order)
 
 
+def class_codes(labels: NDArray[Any], label_order: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the place in `label_order` of each label, which must be in it."""
+    order = class_order(label_order)
+    return np.asarray(order[np.searchsorted(label_order[order], labels)])
+
+
 def by_class(shares: Floats, label_order: NDArray[Any]) -> Floats:
     """Put columns that are in the label order into the order of the sorted classes."""
     order = class_order(label_order)

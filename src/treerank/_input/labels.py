@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from treerank import _core
-from treerank._input.columns import is_missing
+from treerank._input.columns import is_missing, missing_mask
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import LabelOrder
 from treerank._input.warn import warn
@@ -38,7 +38,7 @@ def check_labels(
             f"Found input variables with inconsistent numbers of samples: "
             f"{n_rows} rows of X, {len(values)} labels."
         )
-    missing = missing_labels(values)
+    missing = missing_mask(values)
     if missing.any():
         raise_missing_labels(int(missing.sum()), n_rows, int(np.argmax(missing)))
     try:
@@ -102,7 +102,7 @@ def class_numbers(distinct: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.u
 def check_known_labels(y: ArrayLike, classes: NDArray[Any]) -> NDArray[Any]:
     """Check the labels of evaluation rows: an AUC of labels unknown to the model is meaningless."""
     y = np.asarray(plain_labels(column_or_1d(labels_as_array(y))))
-    missing = missing_labels(y)
+    missing = missing_mask(y)
     if missing.any():
         raise ValueError(
             f"Input y contains NaN or missing labels (first: row {int(np.argmax(missing))}); "
@@ -134,7 +134,7 @@ def _declared_order(label_order: LabelOrder) -> NDArray[Any] | None:
 
 def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
     """Return the levels of an ordered categorical; raise for more than two unordered levels."""
-    series = _as_series(y)
+    series = as_series(y)
     if not isinstance(series, nw.Series):
         return None
     levels = levels_in_order(series)
@@ -149,12 +149,12 @@ def _order_of_categories(y: ArrayLike) -> NDArray[Any] | None:
 
 def levels_in_order(values: Any) -> list[Any] | None:
     """Return the levels of an ordered categorical or an Enum; None for anything else."""
-    series = _as_series(values)
+    series = as_series(values)
     is_ordered = isinstance(series, nw.Series) and isinstance(series.dtype, nw.Enum)
     return list(series.dtype.categories) if is_ordered else None
 
 
-def _as_series(values: Any) -> Any:
+def as_series(values: Any) -> Any:
     """Return a Series of narwhals, or the values as they are."""
     pandas = nw.dependencies.get_pandas()
     if pandas is not None and isinstance(values, pandas.Categorical):
@@ -258,14 +258,6 @@ def plain_labels(y: NDArray[Any]) -> NDArray[Any]:
     if y.dtype != object or any(isinstance(v, str) for v in y):
         return y
     return np.array(y.tolist())
-
-
-def missing_labels(y: NDArray[Any]) -> NDArray[np.bool_]:
-    if y.dtype.kind in "fmM":
-        return np.asarray(np.isnat(y) if y.dtype.kind in "mM" else np.isnan(y))
-    if y.dtype == object:
-        return np.fromiter(map(is_missing, y), dtype=bool, count=len(y))
-    return np.zeros(len(y), dtype=bool)
 
 
 def number_of_label(parameter: str, wanted: Any, classes: NDArray[Any]) -> int:

@@ -34,6 +34,11 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
+def is_number(value: Any) -> bool:
+    """Whether a parameter is a real number and not a boolean."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
 @overload
 def check_integer(name: str, value: Any, minimum: int, *, none: Literal[False] = False) -> int: ...
 
@@ -60,8 +65,7 @@ def check_verbose(verbose: Any) -> int:
 
 def check_number(name: str, value: Any, minimum: float = 0.0) -> float:
     """Return a finite number >= minimum."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not is_number or not math.isfinite(value) or value < minimum:
+    if not is_number(value) or not math.isfinite(value) or value < minimum:
         bound = f" >= {minimum:g}" if math.isfinite(minimum) else ""
         raise invalid_parameter(name, value, f"a finite number{bound}")
     return float(value)
@@ -92,22 +96,24 @@ def check_count_or_share(name: str, value: Any, total: int) -> int:
     return min(int(value), LARGEST_INTEGER)
 
 
-def check_max_features(name: str, value: Any, n_features: int) -> int:
+def check_max_features(value: Any, n_features: int) -> int:
     """Convert a max_features parameter to a count; -1 stands for all features."""
     if value is None:
         return -1
     if isinstance(value, str):
         if value not in ("sqrt", "log2"):
             raise invalid_parameter(
-                name, value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None"
+                "max_features", value, "an integer >= 1, a share in (0, 1], 'sqrt', 'log2' or None"
             )
         count = math.sqrt(n_features) if value == "sqrt" else math.log2(n_features)
         return max(1, int(count))
     if isinstance(value, float | np.floating) and value == 1.0:
         return -1
-    count = check_count_or_share(name, value, n_features)
+    count = check_count_or_share("max_features", value, n_features)
     if count > n_features:
-        raise invalid_parameter(name, value, f"at most the number of features, {n_features}")
+        raise invalid_parameter(
+            "max_features", value, f"at most the number of features, {n_features}"
+        )
     return count
 
 

@@ -140,7 +140,7 @@ def validate_training_data(
             matrix = matrix[kept]
         frame = frame[kept.tolist()] if frame is not None else None
     check_rows_of_classes(labels, classes)
-    names = _feature_names(estimator, frame)
+    names = feature_names(estimator, frame)
     wanted = wanted_categories(categorical_features, names)
     table = _make_table(n_rows, names, matrix, frame, wanted)
     return TrainingData(table, classes, labels, quantise(weight), given_rows, kept)
@@ -172,12 +172,13 @@ def validate_rows(estimator: Any, X: TableLike | Table, is_categorical: NDArray[
     if isinstance(X, Table):  # already checked
         return X
     n_rows, matrix, frame = _open_table(estimator, X, reset=False)
-    names = _feature_names(estimator, frame)
+    names = feature_names(estimator, frame)
     wanted = set(np.flatnonzero(is_categorical).tolist())
     return _make_table(n_rows, names, matrix, frame, wanted, fitted=True)
 
 
-def _feature_names(estimator: Any, frame: nw.DataFrame[Any] | None) -> list[str]:
+def feature_names(estimator: Any, frame: nw.DataFrame[Any] | None = None) -> list[str]:
+    """Return the names of the features that an estimator was fitted to; x0, x1, … without any."""
     names = getattr(estimator, "feature_names_in_", None)
     if names is None and frame is not None:  # a data frame whose column names are not strings
         names = frame.columns

@@ -28,7 +28,7 @@ SUFFIX = ".tmp"
 MAX_LINKS = 40  # the limit of Linux
 # Folders of open file descriptors. Links in them lead to streams, even if to a file at present.
 STREAMS = re.compile(r"/proc/\d+(/task/\d+)?/fd|/dev/fd")
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # no room on the disk, or not for this user
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # no room on the disk, or not for this user
 # Without locks (on Windows), only the age shows that the writer is gone.
 OLD_SECONDS = 24 * 3600
 
@@ -55,7 +55,7 @@ def atomic_write(path: AnyPath) -> Iterator[Path]:
         temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in NO_ROOM:
             raise
         raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
     finally:

@@ -19,7 +19,7 @@ from treerank._base import TreeRanker
 from treerank._input.frames import check_numeric
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import TableLike
-from treerank._input.validation import validate_rows
+from treerank._input.validation import feature_names, validate_rows
 from treerank._io.node_arrays import (
     _NODE_ARRAYS,
     EXPECTED,
@@ -57,7 +57,7 @@ class ScikitLearnSource(TreeSource):
     @property
     def names(self) -> list[str]:
         """Names of the features after the transformers."""
-        return _names_of(self.estimator)
+        return feature_names(self.estimator)
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,7 @@ class RankerSource(TreeSource):
     @property
     def names(self) -> list[str]:
         """Names of the features."""
-        return _names_of(self.model)
-
-
-def _names_of(estimator: Any) -> list[str]:
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
+        return feature_names(self.model)
 
 
 def split_off_front(tree: Any) -> tuple[Any, Any]:

@@ -15,13 +15,13 @@ from treerank._trees.axis_tree import ANY_OTHER, AxisTree, Levels, build_axis_tr
 
 _BARS = re.compile(r"(?:\|\s+)*")
 _SIGN = re.compile(r" (<=|>|!=|=) ")
-_MASS = re.compile(r" \(([\d.]+)(?:/([\d.]+))?\)$")
+_WEIGHTS = re.compile(r" \(([\d.]+)(?:/([\d.]+))?\)$")
 
 
 @dataclass(frozen=True)
 class _Leaf:
     label: str
-    mass: float
+    weight: float
     wrong: float
 
 
@@ -100,10 +100,10 @@ def _read_line(line: str) -> tuple[int, _Branch] | None:
     if sign is None or rest.startswith("|") or sign.end() == len(rest):
         return None
     value, leaf = rest[sign.end() :], None
-    mass = _MASS.search(value)
-    said, _, label = value[: mass.start() if mass else 0].partition(": ")
-    if mass is not None and said and label:
-        value, leaf = said, _Leaf(label, float(mass[1]), float(mass[2] or 0))
+    found = _WEIGHTS.search(value)
+    said, _, label = value[: found.start() if found else 0].partition(": ")
+    if found is not None and said and label:
+        value, leaf = said, _Leaf(label, float(found[1]), float(found[2] or 0))
     return bars[0].count("|"), _Branch(rest[: sign.start()], sign[1], value, leaf)
 
 
@@ -149,7 +149,7 @@ def _counts(
         return None
     counts = np.zeros((len(leaves), n_classes))
     rows = np.arange(len(leaves))
-    counts[rows, predicted] = [leaf.mass for leaf in leaves]
+    counts[rows, predicted] = [leaf.weight for leaf in leaves]
     counts[rows, predicted] -= wrong
     if n_classes == 2:
         counts[rows, 1 - predicted] = wrong

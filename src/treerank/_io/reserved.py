@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from treerank._io.atomic import NO_ROOM
+
 ZEROS = bytes(1 << 20)
-# Errors of file systems that cannot reserve space, and of those that have none left.
+# Errors of file systems that cannot reserve space.
 CANNOT = (errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP)
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def plan_boosting(
         min_samples_leaf=least if least >= 1 else least * data.weight,
         l2=_l2(model, data, n_bags),
         subsample=_subsample(model, data, n_bags),
-        n_chosen=check_max_features("max_features", model.max_features, binning.n_columns),
+        n_chosen=check_max_features(model.max_features, binning.n_columns),
         monotonic=binning.columns.signs(
             check_monotonic(model.monotonic_cst, data.table.names, binning)
         ),

@@ -314,7 +314,7 @@ def _tree_options(
         ),
         min_weight_split=2.0,
         min_auc_gain=0.0,
-        max_features=check_max_features("max_features", forest.max_features, n_columns),
+        max_features=check_max_features(forest.max_features, n_columns),
         seed=seed,
         **tournament_of(forest),
     )

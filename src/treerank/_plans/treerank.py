@@ -47,7 +47,7 @@ def plan_tree(model: Any, table: Table) -> TreeRankOptions:
         min_weight_leaf=check_count_or_share("min_samples_leaf", model.min_samples_leaf, n_rows),
         min_weight_split=check_count_or_share("min_samples_split", model.min_samples_split, n_rows),
         min_auc_gain=check_number("min_auc_gain", model.min_auc_gain),
-        max_features=check_max_features("max_features", model.max_features, n_features),
+        max_features=check_max_features(model.max_features, n_features),
         seed=seed_of(model.random_state),
         missing=check_choice("missing", model.missing, ["learned", "cell_mean"]),
         focus=WHOLE if focus is None else focus.for_core,

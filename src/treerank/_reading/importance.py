@@ -17,7 +17,7 @@ from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
 from treerank._input.types import FittedClassifier, RandomStateLike, TableLike
-from treerank._input.validation import _feature_names
+from treerank._input.validation import feature_names
 from treerank._reading.attributions import attributions, rows_of
 from treerank._reading.reasons import check_groups
 from treerank._reading.tree_sums import tree_sum
@@ -183,7 +183,7 @@ def auc_importance(
     classes = label_order_of(model)
     labels = check_known_labels(y, classes)
     frame = open_frame(X)
-    names = _feature_names(model, frame)
+    names = feature_names(model, frame)
     members = check_groups(groups, names)
     rng = np.random.default_rng(seed_of(random_state))
 

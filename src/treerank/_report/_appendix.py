@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank._input.columns import missing_mask
 from treerank._input.types import FittedClassifier
 from treerank._report._render import area, number, percent, weight
 from treerank._report._sample import ScoredRows
@@ -152,11 +153,9 @@ def _missing(sample: ScoredRows) -> str:
     """Describe the shares of missing values in the columns that have any."""
     shares = []
     for j, name in enumerate(sample.table.names):
-        column = sample.table.column(j)
-        nothing: Any = np.array(None, dtype=object)
-        gaps = np.equal(column, nothing) if column.dtype == object else np.isnan(column)
-        if gaps.any():
-            shares.append(f"{name} {percent(float(np.mean(gaps)))}")
+        missing = missing_mask(sample.table.column(j))
+        if missing.any():
+            shares.append(f"{name} {percent(float(np.mean(missing)))}")
     if not shares:
         return "No value is missing in the evaluation rows."
     more = f" and {len(shares) - MAX_COLUMNS} more columns" if len(shares) > MAX_COLUMNS else ""

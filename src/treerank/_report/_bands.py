@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._report._sample import Floats
-from treerank.metrics import wilson_interval
 from treerank.metrics._input import BinarySample
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import cumulated_weights
 
 N_BANDS = 10
@@ -32,8 +31,7 @@ def whole_bands(
     ends = ends[ends > 0]
     starts = np.append(0, ends[:-1])
     n, events = rows[ends] - rows[starts], positives[ends] - positives[starts]
-    effective = rows_per_weight(weight)
-    lower, upper = wilson_interval(np.minimum(events, n) * effective, n * effective, level)
+    lower, upper = weighted_share_limits(events, n, rows_per_weight(weight), level)
     rate = float(positives[-1] / rows[-1])
     return [
         {

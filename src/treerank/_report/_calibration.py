@@ -17,6 +17,7 @@ from treerank.metrics import (
     cap_curve,
 )
 from treerank.metrics._calibration import calibration_columns
+from treerank.scoring._plain import known
 
 MAX_GROUPS = 12  # calibration groups: one per stratum, up to this number
 
@@ -68,7 +69,7 @@ def calibration_of(
         height=size[1],
     )
     picture.line([0, top], [0, top], "chance")
-    picture.whiskers(table["predicted"], table["lower"], table["upper"], "whisker")
+    picture.whiskers(table["predicted"], table["lower"], table["upper"])
     picture.dots(table["predicted"], table["observed"], "dot")
     brier = brier_score_loss(code, predicted, sample_weight=weight)
     return {
@@ -81,11 +82,11 @@ def calibration_of(
         "test": _test(code, predicted, weight),
         "predicted": float(np.average(predicted, weights=weight)),
         "observed": float(np.average(code, weights=weight)),
-        "intercept": fit.intercept if np.isfinite(fit.intercept) else None,
+        "intercept": known(fit.intercept),
         "intercept_limits": fit.intercept_limits,
         "in_the_large": fit.in_the_large,
         "in_the_large_limits": fit.in_the_large_limits,
-        "slope": fit.slope if np.isfinite(fit.slope) else None,
+        "slope": known(fit.slope),
         "slope_limits": fit.slope_limits if np.isfinite(fit.slope) else None,
     }
 

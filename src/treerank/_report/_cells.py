@@ -13,6 +13,7 @@ from treerank._base import TreeRanker, rank_leaves
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
 from treerank._input.types import FittedClassifier
+from treerank._input.validation import feature_names
 from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._order import adjusted_level, format_apart, rate_difference
 from treerank._report._sample import Floats, ScoredRows
@@ -21,8 +22,7 @@ from treerank._select.quality import ranking_quality
 from treerank._treerank import TreeRank
 from treerank._trees.ranking_tree import CellTree, RankTree
 from treerank._trees.splitter_tree import SplitterTree, format_splitter
-from treerank.metrics import wilson_interval
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import auc_of_checked, class_weights
 
 # The slider omits subtrees with more strata than this, unless the model itself has more. If there
@@ -179,9 +179,8 @@ def _step(
 ) -> Step:
     shrinkage = getattr(model, "shrinkage_", np.nan) if path is None else float(path.shrinkage[k])
     binning = model._binning
-    names = [f"x{j}" for j in range(model.n_features_in_)]
-    names = [str(name) for name in getattr(model, "feature_names_in_", names)]
-    monotonic = check_monotonic(getattr(model, "monotonic_cst", None), names, binning)
+    monotonic_cst = getattr(model, "monotonic_cst", None)
+    monotonic = check_monotonic(monotonic_cst, feature_names(model), binning)
     subtree = tree.subtree(tree.sequence[1] > k)
     leaves, scores, _ = rank_leaves(subtree, binning, shrinkage, monotonic)
     cells = np.flatnonzero(_reachable(tree, k))[leaves]
@@ -245,11 +244,10 @@ def cell_rows(view: CellView, model: TreeRanker, names: list[str]) -> list[dict[
 def _rates(view: CellView) -> dict[str, list[Any]]:
     """Shares of the classes in each cell, with intervals for the top class, and in training."""
     weight = view.judged.sum(axis=1)
-    n = weight * view.rows_per_weight
-    events = view.judged[:, -1] * view.rows_per_weight
-    lower, upper = wilson_interval(np.minimum(events, n), n, view.level)
+    events = view.judged[:, -1]
+    lower, upper = weighted_share_limits(events, weight, view.rows_per_weight, view.level)
     known = np.where(weight > 0, weight, 1.0)
-    rate = view.judged[:, -1] / known
+    rate = events / known
     training = view.tree.counts / view.tree.counts.sum(axis=1, keepdims=True)
     apart = _apart(view)
     return {

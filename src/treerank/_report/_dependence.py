@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.categories import SharedLevels, format_level
+from treerank._input.columns import missing_mask
 from treerank._input.types import FittedClassifier
 from treerank._reading.dependence import partial_dependence
 from treerank._report._pictures import Picture, nice_ticks, short_name, widened
@@ -38,11 +39,7 @@ class _Found:
     @property
     def missing(self) -> float:
         """Share of the rows without a value."""
-        nothing: Any = np.array(None, dtype=object)
-        gaps = np.equal(self.column, nothing) if self.column.dtype == object else (
-            np.isnan(self.column)
-        )  # fmt: skip
-        return float(self.weight[gaps.astype(bool)].sum() / self.weight.sum())
+        return float(self.weight[missing_mask(self.column)].sum() / self.weight.sum())
 
 
 def dependence_pictures(

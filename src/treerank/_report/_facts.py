@@ -9,6 +9,7 @@ from typing import Any
 
 from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
+from treerank._report._pictures import short_name
 from treerank._report._sample import ScoredRows
 
 LIBRARIES = ("treerank-ml", "scikit-learn", "numpy", "scipy")
@@ -68,5 +69,4 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    said = repr(value)
-    return said if len(said) <= MAX_TEXT else f"{said[: MAX_TEXT - 1]}…"
+    return short_name(repr(value), MAX_TEXT)

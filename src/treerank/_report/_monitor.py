@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treerank._report._pictures import Picture, path
+from treerank._report._pictures import Picture, path, short_name
 from treerank._report._render import check_out, render_page, write
 from treerank._report._sample import with_target
 from treerank._report._stability import MOVED, STABLE
@@ -73,15 +73,11 @@ def _last_labelled(found: Monitoring) -> PeriodFigures | None:
 def _picture(title: str, label: str, names: list[str], y_range: tuple[float, float]) -> Picture:
     """Frame with a position for each period, and names of some of them below."""
     step = max(1, -(-len(names) // MAX_TICKS))
-    ticks = [(float(k), _short(names[k])) for k in range(0, len(names), step)]
+    ticks = [(float(k), short_name(names[k], 10)) for k in range(0, len(names), step)]
     return Picture(
         title, "", label, x_range=(-0.5, len(names) - 0.5), y_range=y_range, x_ticks=ticks,
         width=440, height=240, bottom=30, right=28,
     )  # fmt: skip
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 10 else f"{name[:9]}…"
 
 
 def _range(values: Numbers, *, least: float = 0.0, low: float = -np.inf) -> tuple[float, float]:
@@ -102,7 +98,7 @@ def _draw(
     for k in known:
         span = limits[k]
         if span is not None:
-            picture.whiskers([k], [span[0]], [span[1]], "whisker")
+            picture.whiskers([k], [span[0]], [span[1]])
     runs = np.split(known, np.flatnonzero(np.diff(known) > 1) + 1) if known else []
     for run in runs:
         heights = [values[k] for k in run.tolist()]

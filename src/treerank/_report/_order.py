@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treerank._report._render import area
 from treerank._report._sample import Floats
-from treerank.metrics._proportion import normal_quantile, wilson_for_share
+from treerank.metrics._proportion import newcombe_limits, normal_quantile, wilson_for_share
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,9 @@ def _newcombe(
     one: Floats, other: Floats, level: float, per_weight: tuple[float, float]
 ) -> Difference:
     rate, base = (float(counts[-1] / counts.sum()) for counts in (one, other))
-    low, high = wilson_for_share(rate, float(one.sum()) * per_weight[0], level)
-    base_low, base_high = wilson_for_share(base, float(other.sum()) * per_weight[1], level)
-    value = rate - base
-    return Difference(
-        value,
-        value - float(np.hypot(rate - low, base_high - base)),
-        value + float(np.hypot(high - rate, base - base_low)),
-    )
+    limits = wilson_for_share(rate, float(one.sum()) * per_weight[0], level)
+    base_limits = wilson_for_share(base, float(other.sum()) * per_weight[1], level)
+    return Difference(rate - base, *newcombe_limits(rate, limits, base, base_limits))
 
 
 def mean_limits(

@@ -90,14 +90,14 @@ class Picture:
             place = {"cx": pixels(at), "cy": pixels(height), "r": radius}
             self.marks.append({"tag": "circle", "kind": kind} | place | _id(name))
 
-    def whiskers(self, x: ArrayLike, lower: ArrayLike, upper: ArrayLike, kind: str) -> None:
+    def whiskers(self, x: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> None:
         """Add vertical lines."""
         ends = zip(
             np.ravel(self.x(x)), np.ravel(self.y(lower)), np.ravel(self.y(upper)), strict=True
         )
         for at, low, high in ends:
             d = f"M{pixels(at)} {pixels(low)}V{pixels(high)}"
-            self.marks.append({"tag": "path", "d": d, "kind": kind})
+            self.marks.append({"tag": "path", "d": d, "kind": "whisker"})
 
     def rectangle(
         self, x: tuple[float, float], y: tuple[float, float], kind: str, opacity: float = 1.0
@@ -131,7 +131,7 @@ def _seen(points: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def short_name(name: str, longest: int = 18) -> str:
-    """Shorten a name that is too long for an axis."""
+    """Shorten a name that is too long, by default for an axis."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 

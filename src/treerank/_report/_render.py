@@ -59,8 +59,7 @@ def _environment() -> Any:
     environment.filters |= {
         "pct": percent,
         "num": number,
-        "mass": weight,
-        "score": number,
+        "weight": weight,
         "area": area,
         "breakable": lambda text: breakable(str(text)),
     }

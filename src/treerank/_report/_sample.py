@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._binning.binning import Binning, bin_table
 from treerank._forest import RankingForest
-from treerank._input.label_order import by_rank, label_order_of
+from treerank._input.label_order import by_rank, class_codes, label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
 from treerank._input.types import FittedClassifier, TableLike
@@ -121,12 +121,6 @@ def target_name(y: Any, target: str | None = None) -> str:
 def with_target(target: str, label: Any) -> str:
     """Return a label in words, with the name of the labels if they have one."""
     return f"{target} = {label}" if target else str(label)
-
-
-def class_codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Index of each label in `classes`, which need not be sorted."""
-    by_value = np.argsort(classes)
-    return np.asarray(by_value[np.searchsorted(classes[by_value], labels)])
 
 
 def hold_out(

@@ -84,9 +84,7 @@ def _picture(sample: ScoredRows, rows: list[dict[str, Any]]) -> Picture:
     picture.line([0, low], [0, low / share], "perfect")
     picture.line([0, end], [0, end], "chance")
     rates = [row["rate"] for row in rows]
-    picture.whiskers(
-        rates, [r["recall"].lower for r in rows], [r["recall"].upper for r in rows], "whisker"
-    )
+    picture.whiskers(rates, [r["recall"].lower for r in rows], [r["recall"].upper for r in rows])
     picture.line(taken, found, "curve")
     picture.dots(rates, [row["recall"].value for row in rows], "dot")
     return picture

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from treerank._report._pictures import Picture
+from treerank.scoring._plain import known
 from treerank.scoring._validation import Validation
 
 MAX_ROWS = 60  # whose limits are drawn
@@ -21,17 +22,13 @@ def validation_part(found: Validation | None, level: float) -> dict[str, Any] | 
     return {
         "n_boot": found.n_boot,
         "rows": [
-            {"measure": name} | {c: _known(table[c][k]) for c in columns}
+            {"measure": name} | {c: known(table[c][k]) for c in columns}
             for k, name in enumerate(found.names)
         ],
         "what": "probability" if found.is_probability else "score",
         "mape": float(found.mape.mean()),
         "picture": _picture(found, level),
     }
-
-
-def _known(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _picture(found: Validation, level: float) -> Picture:
@@ -52,5 +49,5 @@ def _picture(found: Validation, level: float) -> Picture:
         y_range=(low, high),
     )
     picture.line([low, high], [low, high], "chance")
-    picture.whiskers(own, lower, upper, "whisker")
+    picture.whiskers(own, lower, upper)
     return picture

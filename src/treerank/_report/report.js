@@ -4,7 +4,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
   const percent = (v) => (v === null ? "–" : `${(100 * v).toFixed(1)}%`);
-  const mass = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 1 });
+  const weight = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 1 });
   const digits = (v, n) => (v === null ? "–" : String(Number(v.toPrecision(n))));
   const say = (id, text) => {
     if (at(id)) at(id).textContent = text;
@@ -68,10 +68,10 @@
     say("cut-said", i ? `flag rows with a score of at least ${score}` : "flag no row");
     at("cutoff").value = i;
     at("cutoff").setAttribute("aria-valuetext", i ? `score ${score}` : "no row flagged");
-    say("cut-tp", mass(tp));
-    say("cut-fp", mass(fp));
-    say("cut-fn", mass(positives - tp));
-    say("cut-tn", mass(negatives - fp));
+    say("cut-tp", weight(tp));
+    say("cut-fp", weight(fp));
+    say("cut-fn", weight(positives - tp));
+    say("cut-tn", weight(negatives - fp));
     say("cut-tpr", percent(tp / positives));
     say("cut-fpr", percent(fp / negatives));
     say("cut-precision", percent(flagged ? tp / flagged : null));
@@ -232,7 +232,7 @@
     const { total, n_strata: strata } = data.lookup;
     const name = row.id === undefined ? `Row ${row.row}` : `${row.id} (row ${row.row})`;
     const stratum = row.stratum === undefined ? "" : `, stratum ${row.stratum} of 0 to ${strata - 1}`;
-    const place = `place ${mass(row.rank)} of ${mass(total)}`;
+    const place = `place ${weight(row.rank)} of ${weight(total)}`;
     return [
       element("h4", name),
       element("p", `Score ${digits(row.score, 4)}, ${place}${stratum}, actual: ${row.label}.`),
@@ -246,7 +246,7 @@
     const byId = rows.filter((row) => row.id === key);
     const hits = byId.length ? byId : rows.filter((row) => String(row.row) === key);
     if (hits.length) return hits.flatMap(describe);
-    return [element("p", `${key} is not among the ${mass(rows.length)} rows that this file holds.`)];
+    return [element("p", `${key} is not among the ${weight(rows.length)} rows that this file holds.`)];
   }
 
   if (data.lookup) {

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from treerank._input.parameters import check_integer
 from treerank.baselines._kernel_ranker import KernelRanker
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
 
@@ -97,8 +97,8 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_above("C", self.C, 0)
-        check_above("tol", self.tol, 0)
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter, 1)
 
     def _fit_linear(

@@ -17,7 +17,7 @@ from treerank.baselines._kernel_features import (
     cholesky_features,
     nystroem_features,
 )
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
 
 FloatArray = NDArray[np.float64]
@@ -47,7 +47,7 @@ class KernelRanker(RankingClassifier):
     def _check_parameters(self) -> None:
         check_choice("kernel", self.kernel, ("linear", "rbf"))
         if not isinstance(self.gamma, str):
-            check_above("gamma", self.gamma, 0)
+            check_positive("gamma", self.gamma)
         elif self.gamma != "scale":
             raise ValueError(f"Got gamma={self.gamma!r}; expected a number > 0 or 'scale'.")
         check_choice("approximation", self.approximation, ("auto", "exact", "nystroem"))

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from treerank._input.parameters import check_integer
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
 from treerank.baselines._regression_tree import RegressionTree
@@ -79,7 +79,7 @@ class LogitBoost(ProbabilisticRanker):
 
     def _check_parameters(self) -> None:
         check_integer("n_estimators", self.n_estimators, 1)
-        check_above("learning_rate", self.learning_rate, 0)
+        check_positive("learning_rate", self.learning_rate)
         check_integer("max_depth", self.max_depth, 1)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:

@@ -8,7 +8,7 @@ from numbers import Real
 from treerank._input.parameters import invalid_parameter
 
 
-def check_above(name: str, value: object, bound: float) -> None:
-    """Raise an error unless the value is a finite number > `bound`."""
-    if not (isinstance(value, Real) and bound < float(value) and math.isfinite(value)):
-        raise invalid_parameter(name, value, f"a finite number > {bound:g}")
+def check_positive(name: str, value: object) -> None:
+    """Raise an error unless the value is a finite number > 0."""
+    if not (isinstance(value, Real) and float(value) > 0 and math.isfinite(value)):
+        raise invalid_parameter(name, value, "a finite number > 0")

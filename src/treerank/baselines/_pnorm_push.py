@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.parameters import check_integer, check_number
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
 from treerank.baselines._stumps import StumpSum, StumpTable, boost_stumps
 
@@ -84,8 +84,8 @@ class PNormPush(RankingClassifier):
     def _check_parameters(self) -> None:
         check_number("p", self.p, 1)
         check_integer("n_estimators", self.n_estimators, 1)
-        check_above("learning_rate", self.learning_rate, 0)
-        check_above("smoothing", self.smoothing, 0)
+        check_positive("learning_rate", self.learning_rate)
+        check_positive("smoothing", self.smoothing)
         check_integer("max_bins", self.max_bins, 2)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from treerank._growth.pairwise_logistic import pairwise_logistic
 from treerank._input.parameters import check_integer, check_number
 from treerank.baselines._pairwise_hinge import pair_weight
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
 
 FloatArray = NDArray[np.float64]
@@ -96,7 +96,7 @@ class RankNet(RankingClassifier):
     def _check_parameters(self) -> None:
         check_integer("hidden_units", self.hidden_units, 1)
         check_number("alpha", self.alpha, 0)
-        check_above("tol", self.tol, 0)
+        check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter, 1)
 
     def _fit_rows(self, rows: TrainingRows) -> FloatArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from treerank.baselines._kernel_ranker import KernelRanker
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import TrainingRows
 
 FloatArray = NDArray[np.float64]
@@ -107,7 +107,7 @@ class RankRLS(KernelRanker):
         if np.ndim(self.alphas) != 1 or len(self.alphas) == 0:
             raise ValueError(f"Got alphas={self.alphas!r}; expected a sequence of numbers > 0.")
         for i, alpha in enumerate(self.alphas):
-            check_above(f"alphas[{i}]", alpha, 0)
+            check_positive(f"alphas[{i}]", alpha)
 
     def _fit_linear(
         self, features: FloatArray, rows: TrainingRows

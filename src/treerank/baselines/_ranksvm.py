@@ -14,7 +14,7 @@ from treerank._input.parameters import check_integer
 from treerank._input.warn import warn
 from treerank.baselines._kernel_ranker import KernelRanker
 from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_weight
-from treerank.baselines._parameters import check_above
+from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import TrainingRows
 
 FloatArray = NDArray[np.float64]
@@ -113,8 +113,8 @@ class RankSVM(KernelRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_above("C", self.C, 0)
-        check_above("tol", self.tol, 0)
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter, 1)
 
     def _fit_linear(

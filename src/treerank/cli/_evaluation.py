@@ -105,7 +105,7 @@ def _read_table(
     types = column_types(model, source, left, (), "--drop")
     features = list(types)
     for name in extra:
-        types.setdefault(name, None if source.is_parquet else pa.string())
+        types.setdefault(name, source.own_type)
     table = read_finite(source, types, features)
     unusable = Unusable(source, levels_of(unwrap(model)[0], features))
     unusable.count(table)
@@ -178,7 +178,6 @@ def write_report_of_fit(
         judged_by,
         read_sample,
     )
-    from treerank.scoring._scorecard import unwrap  # noqa: PLC0415
 
     def scored(rows: Training) -> ScoredRows:
         return read_sample(model, rows.features, rows.labels, rows.weights, target=rows.target)

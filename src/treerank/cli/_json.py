@@ -5,27 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
-from treerank._input.label_order import label_order_of
-from treerank._input.types import FittedRanker
+from treerank.scoring._plain import to_plain
 
 
 def print_json(result: dict[str, Any]) -> None:
     """Print a result as JSON, with exact numbers, and null for NaN and infinities."""
-    print(json.dumps(_plain(result), ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float | bool | None) else str(value)
+    print(json.dumps(to_plain(result), ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def strata_of(model: Any) -> list[dict[str, Any]]:
@@ -49,23 +34,3 @@ def grades_of(card: Any) -> list[dict[str, Any]]:
     """Grades of a scorecard, best first: limits of the score, rows, event rate and points."""
     columns = card.columns()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def quality_of(model: FittedRanker, rows: Any) -> dict[str, Any]:
-    """AUC (VUS for more than two classes) of a model on labelled rows, with its interval."""
-    from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow to import)
-
-    classes = label_order_of(model)
-    grade = np.searchsorted(classes, rows.labels, sorter=np.argsort(classes))
-    grade = np.argsort(classes)[grade]
-    measure, interval_of = ("auc", auc_interval) if len(classes) == 2 else ("vus", vus_interval)
-    found: Any = interval_of(grade, model.score_samples(rows.features), sample_weight=rows.weights)
-    return {
-        "rows": len(grade),
-        "classes": classes,
-        "counts": {str(label): int(np.sum(grade == k)) for k, label in enumerate(classes)},
-        measure: getattr(found, measure),
-        "lower": found.lower,
-        "upper": found.upper,
-        "level": found.level,
-    }

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
 from treerank.cli._conversion import ambiguous_order
-from treerank.cli._dates import find_order, parse_text
+from treerank.cli._dates import find_order, is_date_type, parse_text
 from treerank.cli._errors import BadInput
 from treerank.cli._evaluation import read_finite
 from treerank.cli._model_labels import in_the_models_words, spelling
@@ -99,9 +99,8 @@ def read_watched(
         left = [name for name in names if name not in apart]
     types = column_types(model, source, left, (), "--drop")
     features = list(types)
-    as_it_comes = None if source.is_parquet else pa.string()
     for name in extra.values():
-        types.setdefault(name, as_it_comes)
+        types.setdefault(name, source.own_type)
     table = read_finite(source, types, features)
     target = extra.get("--target")
     return WatchedRows(
@@ -158,8 +157,7 @@ def read_periods(source: Source, column: Any, name: str, by: By) -> NDArray[Any]
 
 def _dates(source: Source, column: Any, name: str) -> Any:
     """Dates of a column; text may be like 2026-03-31, 2026-03, 2026-03-31 12:00 or 31.03.2026."""
-    kind = column.type
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if is_date_type(column.type):
         return column.cast(pa.timestamp("us"), safe=False)
     text = pc.utf8_trim_whitespace(column.cast(pa.string()))
     fits = pc.match_substring_regex(text, DATE)

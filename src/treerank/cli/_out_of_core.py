@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from treerank._input.types import FittedClassifier
 from treerank._io.parquet_files import ParquetFiles, feature_names, open_parquet
+from treerank.cli._columns import is_number
 from treerank.cli._dates import is_date_type
 from treerank.cli._errors import BadInput
 from treerank.cli._training import ColumnOptions, labels_in_order
@@ -99,7 +98,7 @@ def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> Out
         )
     kinds = {}
     for name in columns:
-        kinds[name] = _kind(files.schema.field(name).type)
+        kinds[name] = "number" if is_number(files.schema.field(name).type) else "category"
         if wanted.get(name, kinds[name]) != kinds[name]:
             if wanted[name] == "number":
                 raise BadInput(
@@ -108,12 +107,6 @@ def open_out_of_core(paths: Sequence[str], column_options: ColumnOptions) -> Out
                 )
             kinds[name] = "category"
     return OutOfCoreTraining(paths, files, column_options, columns, kinds)
-
-
-def _kind(kind: Any) -> str:
-    types = pa.types
-    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    return "number" if is_number else "category"
 
 
 def fit_out_of_core(estimator: Any, data: OutOfCoreTraining, cache_dir: Path | None) -> None:

@@ -12,10 +12,19 @@ from rich.table import Table
 
 from treerank._input.label_order import label_order_of
 from treerank._input.types import FittedClassifier
+from treerank.cli._quality import format_interval, interval_of, measure_of
 from treerank.cli._training import Training
 
 if TYPE_CHECKING:
     from treerank.scoring._held_out import HeldOut
+
+
+# If there are more strata than this, only the best and the worst are shown.
+MOST_STRATA, BEST_STRATA = 20, 15
+# The same for columns, of which the first are shown.
+MOST_COLUMNS, FIRST_COLUMNS = 60, 40
+# Characters of a rule that are shown.
+MOST_OF_A_RULE = 200
 
 
 def print_kinds(console: Console, kinds: dict[str, str]) -> None:
@@ -25,14 +34,6 @@ def print_kinds(console: Console, kinds: dict[str, str]) -> None:
         table.add_row(name, kind)
     console.print(table)
     _say_hidden(console, kinds)
-
-
-# If there are more strata than this, only the best and the worst are shown.
-MOST_STRATA, BEST_STRATA = 20, 15
-# The same for columns, of which the first are shown.
-MOST_COLUMNS, FIRST_COLUMNS = 60, 40
-# Characters of a rule that are shown.
-MOST_OF_A_RULE = 200
 
 
 def print_columns(console: Console, data: Training) -> None:
@@ -95,14 +96,11 @@ def print_strata(console: Console, model: FittedClassifier) -> None:
 
 def print_out_of_bag(console: Console, model: FittedClassifier) -> str:
     """Print the out-of-bag quality of a forest; return the name of the measure."""
-    measure = "AUC" if len(model.classes_) == 2 else "VUS"
+    measure = measure_of(model)
     interval: Any = getattr(model, f"oob_{measure.lower()}_interval_", None)
     if interval is not None:
-        worth = getattr(interval, measure.lower())
-        console.print(
-            f"\n{measure} on rows a tree has not seen: {worth:.3f} "
-            f"({interval.level:.0%} interval {interval.lower:.3f} to {interval.upper:.3f})."
-        )
+        said = format_interval(measure, interval)
+        console.print(f"\n{measure} on rows a tree has not seen: {said}.")
     return measure
 
 
@@ -111,7 +109,7 @@ def print_quality(
 ) -> HeldOut | None:
     """Print the quality of the model on held-out rows; return their scores."""
     own = model.score(data.features, data.labels, data.weights)
-    measure = "AUC" if len(model.classes_) == 2 else "VUS"
+    measure = measure_of(model)
     smallest = min(int(np.sum(data.labels == label)) for label in model.classes_)
     if min(cv, smallest) < 2 and not hasattr(model, "oob_decision_function_"):
         console.print(f"\n{measure} on the rows it was fitted to: {own:.3f}.")
@@ -123,7 +121,8 @@ def print_quality(
     )
     seen = np.isfinite(found.score)
     weights = None if data.weights is None else data.weights[seen]
-    said = format_quality(model, data.labels[seen], found.score[seen], weights)
+    interval = interval_of(model, data.labels[seen], found.score[seen], weights)
+    said = format_interval(measure, interval)
     folds = f"; {found.n_folds} folds" if found.n_folds else ""
     rows = "held-out rows" if found.n_folds else "rows a tree has not seen"
     console.print(f"\n{measure} on {rows}: {said.replace(')', folds + ')')}.")
@@ -133,21 +132,10 @@ def print_quality(
 
 def print_kept_back(console: Console, model: Any, kept_back: Training, data: Training) -> None:
     """Print the quality of the model on the rows that were held back."""
-    measure = "AUC" if len(model.classes_) == 2 else "VUS"
+    measure = measure_of(model)
     scores = model.score_samples(kept_back.features)
-    said = format_quality(model, kept_back.labels, scores, kept_back.weights)
+    interval = interval_of(model, kept_back.labels, scores, kept_back.weights)
+    said = format_interval(measure, interval)
     own = model.score(data.features, data.labels, data.weights)
     console.print(f"\n{measure} on the {kept_back.n_rows:,} rows held back: {said}.")
     console.print(f"{measure} on the rows it was fitted to: {own:.3f}.")
-
-
-def format_quality(model: FittedClassifier, labels: Any, scores: Any, weights: Any) -> str:
-    """AUC or VUS with its interval, as text."""
-    from treerank.metrics import auc_interval, vus_interval  # noqa: PLC0415 (slow)
-
-    if len(model.classes_) == 2:
-        positive = labels == label_order_of(model)[1]
-        auc = auc_interval(positive, scores, sample_weight=weights)
-        return f"{auc.auc:.3f} (95% interval {auc.lower:.3f} to {auc.upper:.3f})"
-    vus = vus_interval(labels, scores, sample_weight=weights, labels=label_order_of(model))
-    return f"{vus.vus:.3f} (95% interval {vus.lower:.3f} to {vus.upper:.3f})"

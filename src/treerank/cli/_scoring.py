@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from treerank._input.label_order import by_rank, label_order_of
 from treerank._input.types import FittedClassifier, FittedRanker
 from treerank._io.atomic import atomic_write
+from treerank._io.parquet_files import SUFFIXES
 from treerank.cli._conversion import Copied
 from treerank.cli._dates import date_part
 from treerank.cli._errors import BadInput
@@ -28,7 +29,6 @@ from treerank.cli._unusable import Unusable
 
 Columns = Callable[[Any, Any], dict[str, Any]]
 TEXT_ENDINGS = (".csv", ".tsv", ".txt")
-PARQUET_ENDINGS = (".parquet", ".pq")
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 
 
@@ -48,7 +48,7 @@ def score_file(
     model, card = unwrap(model)
     types = column_types(model, source, source.header(), ids)
     features = list(types)
-    copies = [Copied(name, None if source.is_parquet else pa.string()) for name in ids]
+    copies = [Copied(name, source.own_type) for name in ids]
     types |= {copy.key: copy for copy in copies}
     unusable = Unusable(source, levels_of(model, features))
     done = 0
@@ -94,10 +94,9 @@ def column_types(
             + f", which the model was fitted to; the columns are {_list(names)}."
             + did_you_mean(missing, [name for name in names if name not in wanted])
         )
-    as_it_comes = None if source.is_parquet else pa.string()
     known = {"number": pa.float64(), "text": pa.string(), "boolean": pa.bool_()}
     types: dict[str, Any] = {
-        name: known.get(_kind(levels, name), as_it_comes)
+        name: known.get(_kind(levels, name), source.own_type)
         for name, levels in levels_of(model, wanted).items()
     }
     return types | parts
@@ -211,10 +210,10 @@ def output_format(out: str) -> tuple[str, str | None]:
     path = Path(out)
     packing = PACKINGS.get(path.suffix.lower())
     ending = (path.with_suffix("") if packing else path).suffix.lower()
-    if ending not in ("", *TEXT_ENDINGS, *(() if packing else PARQUET_ENDINGS)):
+    if ending not in ("", *TEXT_ENDINGS, *(() if packing else SUFFIXES)):
         raise BadInput(
             f"Got --out {out}; expected a name that ends in {', '.join(TEXT_ENDINGS)} (also "
-            f"followed by {', '.join(PACKINGS)}), {' or '.join(PARQUET_ENDINGS)}."
+            f"followed by {', '.join(PACKINGS)}), {' or '.join(SUFFIXES)}."
         )
     return ending, packing
 
@@ -234,7 +233,7 @@ def _writer(out: str) -> Iterator[Any]:
         return
     ending, packing = output_format(out)
     with atomic_write(out) as temporary:
-        if ending in PARQUET_ENDINGS:
+        if ending in SUFFIXES:
             with _Sheet(lambda schema: pq.ParquetWriter(temporary, schema)) as sheet:
                 yield sheet.write
             return

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from treerank._io.parquet_files import SUFFIXES
 from treerank.cli._conversion import (
     Copied,
     cast_block,
@@ -101,7 +102,12 @@ class Source:
     @property
     def is_parquet(self) -> bool:
         """Whether the file is Parquet rather than text."""
-        return Path(self.path).suffix.lower() in (".parquet", ".pq")
+        return Path(self.path).suffix.lower() in SUFFIXES
+
+    @property
+    def own_type(self) -> Any:
+        """Type as which a column is read if no other is wanted; None for its type in Parquet."""
+        return None if self.is_parquet else pa.string()
 
     def bad(self, text: str) -> BadInput:
         """Return an error that names this table."""
@@ -283,8 +289,6 @@ class Source:
         start, stream = self._read_start(), self._open()
         return pa.PythonFile(Prefixed(start, stream)) if self.path == "-" else stream
 
-    # --- Parquet ---
-
     def _parquet(self) -> Any:
         self._check_file()
         with self._reading_parquet():
@@ -300,8 +304,6 @@ class Source:
             raise self.bad(
                 f"this is not a Parquet file, or it is damaged ({said}); write it again."
             ) from None
-
-    # --- tables ---
 
     def read(self, names: list[str]) -> Any:
         """Read the whole table: columns as text, or with their types in Parquet."""

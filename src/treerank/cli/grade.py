@@ -14,6 +14,7 @@ from treerank.cli._command import command
 from treerank.cli._errors import one_line_errors
 from treerank.cli._evaluation import read_rows
 from treerank.cli._grading import GradeOptions, print_grades
+from treerank.cli._models import unwrap
 from treerank.cli._options import LabelledRows, ModelFile, Target
 from treerank.cli._outputs import check_outputs
 from treerank.cli._table_options import LabelColumns, TableFormat
@@ -45,8 +46,6 @@ class GradeCommand:
 def grade(options: GradeCommand) -> None:
     """Add grades, points and calibrated probabilities to a model, using new rows."""
     with one_line_errors():
-        from treerank.scoring._scorecard import unwrap  # noqa: PLC0415 (slow)
-
         # The model may be graded in place: it is the same model afterwards, with its grades.
         check_outputs({"--save": options.save}, [options.data])
         options.grading.check()

@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-import treerank
 from treerank._io.atomic import atomic_write
 from treerank.cli._command import command
 from treerank.cli._errors import BadInput, one_line_errors
-from treerank.cli._models import unwrap
+from treerank.cli._models import load_model
 from treerank.cli._monitored import By, WatchedColumns, WatchedRows, find_files, read_watched
 from treerank.cli._options import ModelFile, Threads, check_one_stdin
 from treerank.cli._outputs import check_outputs
@@ -94,10 +93,7 @@ def _monitor(options: MonitorOptions, files: list[str]) -> Monitoring:
     """Read the tables and compare the new rows with the baseline."""
     from treerank.scoring import monitor as watch  # noqa: PLC0415 - only this command
 
-    loaded = treerank.load(options.model)
-    ranker, _ = unwrap(loaded)
-    if hasattr(ranker, "n_jobs"):
-        ranker.set_params(n_jobs=options.threads)
+    loaded, _ = load_model(options.model, options.threads)
     judged = options.columns
     columns = WatchedColumns(
         options.target, judged.positive, judged.weight, options.date, options.by, judged.drop or ()

@@ -14,9 +14,10 @@ from treerank._input.types import FittedClassifier
 from treerank.cli._command import command
 from treerank.cli._errors import BadInput, one_line_errors
 from treerank.cli._evaluation import read_features, read_rows, write_report
-from treerank.cli._json import print_json, quality_of
+from treerank.cli._json import print_json
 from treerank.cli._options import Group, Json, LabelledRows, ModelFile, Target, check_one_stdin
 from treerank.cli._outputs import check_outputs
+from treerank.cli._quality import quality_of
 from treerank.cli._table_options import LabelColumns, TableFormat
 
 

@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-import treerank
 from treerank.cli._command import command
 from treerank.cli._errors import BadInput, one_line_errors
-from treerank.cli._models import unwrap
+from treerank.cli._models import load_model
 from treerank.cli._options import AnyTable, ModelFile, Threads, check_one_stdin
 from treerank.cli._outputs import check_outputs
 from treerank.cli._reasons import reason_columns
@@ -60,10 +59,7 @@ def score(options: ScoreOptions) -> None:
         tables = [options.data, options.baseline, options.codes]
         check_outputs({"--out": out}, [options.model, *tables], stdout=True)
         output_format(out)
-        loaded = treerank.load(options.model)
-        ranker, _ = unwrap(loaded)
-        if hasattr(ranker, "n_jobs"):
-            ranker.set_params(n_jobs=options.threads)
+        loaded, ranker = load_model(options.model, options.threads)
         if options.probability and not hasattr(loaded, "predict_proba"):
             raise BadInput(f"{options.model}: a {loaded.__class__.__name__} has no probabilities.")
         check_one_stdin(tables)

@@ -250,9 +250,7 @@ def _compute(cluster: Cluster, function: Any, blocks: list[Any], *shared: Any) -
     return list(cluster.result(_start(cluster, function, blocks, *shared)))
 
 
-# --- tasks for each partition, on a worker ---
-
-
+# The functions from here on run on a worker, once for each partition.
 def _look_at_labels(number: int, y: Any, weight: Any) -> _Labelled:
     block = label_block(_one_column(y, number, "y"))
     n_rows = block.seen.n_rows

@@ -154,9 +154,6 @@ def _step(
     return body
 
 
-# --- tables ---
-
-
 @dataclass(frozen=True)
 class _Coded:
     """Row-major codes, and what each slot compares with them."""

@@ -159,9 +159,6 @@ def _logistic(slope: float, intercept: float, words: Dialect, scored: str) -> st
     return f"{one} / ({one} + EXP({clipped}))"
 
 
-# --- codes of the rows ---
-
-
 def _row_tables(
     walks: Walks, packed: PackedWalks, table: str, words: Dialect, own: _Own
 ) -> list[str]:
@@ -193,9 +190,6 @@ def _code(packed: PackedWalks, feature: int, missing: str, words: Dialect) -> st
     if feature not in packed.thresholds:  # the trees have no tests
         return "0"
     return f"COALESCE(rank_{feature}, {0 if missing == 'left' else packed.largest_cut + 1})"
-
-
-# --- unpacking the table of tests ---
 
 
 def _node_tables(walks: Walks, packed: PackedWalks, words: Dialect, own: _Own) -> list[str]:

@@ -73,8 +73,6 @@ class PackedWalks:
         follows, distance = self._pairs_on
         return follows[(distance < 1) | (distance >= FAR)]
 
-    # --- tests ---
-
     @cached_property
     def thresholds(self) -> dict[int, NDArray[np.float64]]:
         """Finite thresholds of each feature that is compared."""

@@ -17,6 +17,7 @@ from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._input.categories import SharedLevels
 from treerank._input.types import FittedClassifier
+from treerank._input.validation import feature_names
 from treerank._io.model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import RankTree, as_bytes
@@ -105,15 +106,12 @@ def walks_of(model: Any) -> Walks:
     return _walks_of_forest(model) if isinstance(model, RankingForest) else _walks_of_tree(model)
 
 
-def feature_names(model: Any) -> list[str]:
-    """Return the names of the columns; x0, x1, … if there are none."""
+def _column_names(model: Any) -> list[str]:
+    """Return the names of the columns, those that rules use if there are any."""
     if isinstance(model, TreeRanker):
         rules: Any = model.partition_._rules
         return list(rules.names)
-    names = getattr(model, "feature_names_in_", None)
-    return (
-        [f"x{j}" for j in range(model.n_features_in_)] if names is None else list(map(str, names))
-    )
+    return feature_names(model)
 
 
 def _walks_of_forest(model: RankingForest) -> Walks:
@@ -180,7 +178,7 @@ def _walks(
     if trees.layers is not None:
         layers = np.where(counts, trees.layers, 0).astype(np.float32)
     return Walks(
-        names=feature_names(model),
+        names=_column_names(model),
         binning=binning,
         roots=np.asarray(trees.starts[:-1], dtype=np.int64),
         kind=kind,
@@ -238,5 +236,5 @@ def members_of(level: Any) -> tuple[Any, ...]:
 
 __all__ = [
     "END", "IN_SET", "MANY_TREES", "MISSING_GOES_LEFT", "Walks", "check_exportable",
-    "feature_names", "level_kind", "members_of", "walks_of",
+    "level_kind", "members_of", "walks_of",
 ]  # fmt: skip

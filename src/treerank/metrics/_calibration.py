@@ -14,7 +14,7 @@ from treerank._input.types import Label
 
 from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
 from ._parameter_docs import insert_shared_docs
-from ._proportion import normal_quantile, rows_per_weight, wilson_interval
+from ._proportion import normal_quantile, rows_per_weight, weighted_share_limits
 
 CLIP = 1e-6  # probabilities are clipped to [CLIP, 1 - CLIP] before taking logits
 CALIBRATION_COLUMNS = ("predicted", "observed", "lower", "upper", "rows")
@@ -172,8 +172,7 @@ def calibration_columns(
     rows = np.bincount(group, weights=sample.weight)
     predicted = np.bincount(group, weights=sample.weight * sample.score) / rows
     events = np.bincount(group, weights=sample.weight * sample.positive)
-    share = rows_per_weight(sample.weight)
-    lower, upper = wilson_interval(np.minimum(events, rows) * share, rows * share, level)
+    lower, upper = weighted_share_limits(events, rows, rows_per_weight(sample.weight), level)
     columns = (predicted, events / rows, lower, upper, rows)
     return dict(zip(CALIBRATION_COLUMNS, columns, strict=True))
 
@@ -189,13 +188,13 @@ def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
     return np.unique(group[place], return_inverse=True)[1]
 
 
-def check_probabilities(p: ArrayLike, name: str = "p") -> FloatArray:
+def check_probabilities(p: ArrayLike) -> FloatArray:
     """Check predicted probabilities: numbers from 0 to 1."""
-    values = check_scores(p, name=name).astype(np.float64, copy=False)
+    values = check_scores(p, name="p").astype(np.float64, copy=False)
     wrong = ~((values >= 0) & (values <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"Got {name}={values[row]} in row {row}; expected probabilities.")
+        raise ValueError(f"Got p={values[row]} in row {row}; expected probabilities.")
     return values
 
 

@@ -14,7 +14,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treerank._input.columns import is_missing
+from treerank._input.columns import missing_mask
+from treerank._input.labels import as_series
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import Label
 from treerank._input.warn import warn
@@ -25,7 +26,6 @@ BoolArray = NDArray[np.bool_]
 
 # Integer labels within this range are coded by a table in O(n), the others by sorting.
 _MAX_LABEL_TABLE = 65_536
-_NONE = np.array(None, dtype=object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +164,7 @@ def read_labels(
     declared = None if labels is None else np.asarray(labels)
     if declared is not None and declared.ndim != 1:
         raise invalid_parameter("labels", labels, "every class once, lowest first")
-    pandas = nw.dependencies.get_pandas()
-    if pandas is not None and isinstance(y, pandas.Categorical):
-        y = pandas.Series(y)
-    series = nw.from_native(y, series_only=True, pass_through=True)
+    series = as_series(y)
     if isinstance(series, nw.Series):
         _check_no_missing(series.is_null().to_numpy())
         if isinstance(series.dtype, (nw.Categorical, nw.Enum)):
@@ -178,11 +175,7 @@ def read_labels(
         raise ValueError(f"Got y of shape {values.shape}; expected one label per row (1-D).")
     if values.size == 0:
         raise ValueError("Got no row in y; expected at least one per class.")
-    if values.dtype.kind == "f":
-        _check_no_missing(np.isnan(values))
-    elif values.dtype.kind == "O":
-        # NaN is the one value that differs from itself.
-        _check_no_missing(np.equal(values, _NONE) | np.not_equal(values, values))
+    _check_no_missing(missing_mask(values))
     classes, code = _sorted_codes(values)
     if declared is not None:
         return declared, _recode(classes, code, declared)
@@ -284,7 +277,7 @@ def read_column(x: Any, name: str) -> NDArray[Any]:
     if values.dtype.kind in "iuf":
         return values.astype(np.float64)
     column = values.astype(object)
-    missing = np.array([is_missing(v) for v in column.tolist()], dtype=bool)
+    missing = missing_mask(column)
     column[missing] = None
     known = column[~missing].tolist()
     if known and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):

@@ -73,6 +73,31 @@ def wilson_for_share(share: float, n: float, level: float) -> tuple[float, float
     return float(lower), float(upper)
 
 
+def weighted_share_limits(
+    part: ArrayLike, total: ArrayLike, per_weight: float, level: float
+) -> tuple[Any, Any]:
+    """Return Wilson's interval for a share of weight, with so many rows per unit of weight.
+
+    Rounding of weighted sums may put a part above its total.
+    """
+    whole = np.asarray(total, dtype=np.float64) * per_weight
+    return wilson_interval(np.minimum(np.asarray(part) * per_weight, whole), whole, level)
+
+
+def newcombe_limits(
+    share: float, limits: tuple[float, float], base: float, base_limits: tuple[float, float]
+) -> tuple[float, float]:
+    """Return limits of the difference of two independent shares from the limits of each.
+
+    With Wilson's limits, it is method 10 of Newcombe (1998), Statistics in Medicine 17.
+    """
+    (low, high), (base_low, base_high) = limits, base_limits
+    difference = share - base
+    lower = difference - np.hypot(share - low, base_high - base)
+    upper = difference + np.hypot(high - share, base - base_low)
+    return float(lower), float(upper)
+
+
 def rows_per_weight(weight: FloatArray) -> float:
     """Return Kish's effective number of rows per unit of sampling weight."""
     return float(weight.sum() / (weight @ weight))

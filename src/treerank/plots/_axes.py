@@ -31,6 +31,26 @@ def axes_for(ax: Axes, size: tuple[float, float], **layout: Any) -> Any:
     return require_pyplot().subplots(figsize=size, **layout)[1]
 
 
+def style_axes(ax: Axes, x_label: str, y_label: str) -> None:
+    """Label the axes, and draw a light grid below everything."""
+    ax.set_xlabel(x_label, **LITERAL)
+    ax.set_ylabel(y_label, **LITERAL)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color="0.93", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def lines_of(ax: Axes, gid: str) -> list[Any]:
+    """Return the lines that displays have drawn on the axes with a tag."""
+    return [line for line in ax.get_lines() if line.get_gid() == gid]
+
+
+def diagonal(ax: Axes, gid: str) -> None:
+    """Draw a grey diagonal, once for all displays on the axes."""
+    if not lines_of(ax, gid):
+        ax.plot([0, 1], [0, 1], color="0.75", linewidth=1, zorder=1, gid=gid, label="_diagonal")
+
+
 def slant_of(labels: Sequence[str]) -> dict[str, Any]:
     """Return the options that slant the labels of an x axis, if they would overlap."""
     crowded = sum(map(len, labels)) > 24
@@ -46,6 +66,12 @@ def add_legend(ax: Axes, handles: list[Any], labels: list[str], **options: Any) 
     for text, label in zip(legend.get_texts(), labels, strict=True):
         text.set(text=label, **LITERAL)
     return legend
+
+
+def name_lines(ax: Axes, gid: str) -> None:
+    """Draw a legend of the lines with a tag."""
+    lines = lines_of(ax, gid)
+    add_legend_below(ax, lines, [line.get_label() for line in lines])
 
 
 def add_legend_below(ax: Axes, handles: list[Any], labels: list[str]) -> Any:

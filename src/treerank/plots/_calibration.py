@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from treerank._input.types import Label
 from treerank.metrics import CalibrationFit, calibration_slope
 from treerank.metrics._calibration import CALIBRATION_COLUMNS, calibration_columns
+from treerank.plots._axes import diagonal, lines_of
 from treerank.plots._parameter_docs import insert_shared_docs
-from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, name_curves
+from treerank.plots._score_display import SHOWN, ScoreDisplay, name_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +124,7 @@ class CalibrationDisplay(ScoreDisplay):
         self
         """
         ax = self._open(ax, "Predicted probability", "Observed share")
-        has_others = any(line.get_gid() == SHOWN for line in ax.get_lines())
+        has_others = len(lines_of(ax, SHOWN)) > 0
         diagonal(ax, "treerank-calibrated")
         x, y = self.table["predicted"], self.table["observed"]
         reach = np.maximum([y - self.table["lower"], self.table["upper"] - y], 0.0)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from treerank._input.types import Label
 from treerank.metrics import DecisionCurve, decision_curve
+from treerank.plots._axes import lines_of
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
 
@@ -103,7 +104,7 @@ class DecisionCurveDisplay(ScoreDisplay):
         -------
         self
         """
-        is_first = ax is None or not any(line.get_gid() == SHOWN for line in ax.get_lines())
+        is_first = ax is None or not lines_of(ax, SHOWN)
         ax = self._open(ax, "Threshold probability", "Net benefit")
         at, curve = self.curve.threshold, self.curve
         if is_first:

@@ -11,9 +11,10 @@ from sklearn.metrics import auc as area_under
 from treerank._input.parameters import check_choice
 from treerank._input.types import Label
 from treerank.metrics import cap_curve
-from treerank.metrics._input import check_binary
+from treerank.metrics._input import BinarySample, check_binary
+from treerank.plots._axes import diagonal
 from treerank.plots._parameter_docs import insert_shared_docs
-from treerank.plots._score_display import SHOWN, ScoreDisplay, diagonal, highest, name_curves
+from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +95,7 @@ class GainsDisplay(ScoreDisplay):
         GainsDisplay
         """
         rows, found = cap_curve(y, score, sample_weight=sample_weight, pos_label=pos_label)
-        rate = event_rate(y, sample_weight, pos_label)
+        rate = event_rate(check_binary(y, score, sample_weight, pos_label))
         return cls(rows, found, rate, name=name).plot(ax, kind=kind, **kwargs)
 
     @insert_shared_docs
@@ -132,7 +133,6 @@ class GainsDisplay(ScoreDisplay):
         return self
 
 
-def event_rate(y: ArrayLike, sample_weight: ArrayLike | None, pos_label: Label | None) -> float:
+def event_rate(sample: BinarySample) -> float:
     """Return the share of the positive class, by weight."""
-    sample = check_binary(y, np.zeros(len(np.asarray(y))), sample_weight, pos_label)
     return float(sample.weight[sample.positive].sum() / sample.weight.sum())

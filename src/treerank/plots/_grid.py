@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.columns import is_missing
 from treerank._input.types import TableLike
 
 Floats = NDArray[np.float64]
@@ -61,7 +62,7 @@ class Table:
         """Return one level per row, None if missing."""
         column = self.column(j)
         values = column.to_list() if isinstance(column, nw.Series) else column.tolist()
-        return [None if _is_missing(value) else value for value in values]
+        return [None if is_missing(value) else value for value in values]
 
     def holds_categories(self, j: int) -> bool:
         """Whether the column has a text, boolean or categorical type."""
@@ -157,10 +158,6 @@ def _as_column(table: Table, j: int, values: Floats) -> Any:
         return values
     backend = table.frame.implementation
     return nw.new_series(table.names[j], values, nw.Float64, backend=backend)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or (not isinstance(value, str) and str(value) in ("nan", "<NA>"))
 
 
 def _level_order(level: Any) -> tuple[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from treerank._input.parameters import check_choice
-from treerank.plots._axes import LITERAL, add_legend_below, axes_for
+from treerank.plots._axes import add_legend_below, axes_for, style_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -124,17 +124,13 @@ class InstabilityDisplay:
         what = "probability" if found.is_probability else "score"
         self.ax_ = ax = axes_for(ax, (5.6, 4.8), layout="constrained")
         self.figure_ = ax.figure
-        ax.set_xlabel(f"Predicted {what}", **LITERAL)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(color="0.93", linewidth=0.8)
-        ax.set_axisbelow(True)
-        if self.kind == "prediction":
-            self._draw_predictions(ax, what, kwargs)
-        else:
-            self._draw_rows(ax, kwargs)
+        draw = self._draw_predictions if self.kind == "prediction" else self._draw_rows
+        style_axes(ax, f"Predicted {what}", draw(ax, kwargs))
+        add_legend_below(ax, *ax.get_legend_handles_labels())
         return self
 
-    def _draw_predictions(self, ax: Axes, what: str, style: dict[str, Any]) -> None:
+    def _draw_predictions(self, ax: Axes, style: dict[str, Any]) -> str:
+        """Draw all predictions and their limits; return the label of the y axis."""
         found = self.validation
         order = np.argsort(found.prediction, kind="stable")
         # Rows evenly spaced along the ranking, each with all its predictions.
@@ -150,10 +146,10 @@ class InstabilityDisplay:
         said = f"{self.level:.0%} of the bootstrap models"
         ax.plot(middle, low, color="C1", linewidth=1.6, linestyle="--", label=said)
         ax.plot(middle, high, color="C1", linewidth=1.6, linestyle="--")
-        ax.set_ylabel(f"{what.capitalize()} by bootstrap models", **LITERAL)
-        add_legend_below(ax, *ax.get_legend_handles_labels())
+        return f"{'Probability' if found.is_probability else 'Score'} by bootstrap models"
 
-    def _draw_rows(self, ax: Axes, style: dict[str, Any]) -> None:
+    def _draw_rows(self, ax: Axes, style: dict[str, Any]) -> str:
+        """Draw a figure of each row; return the label of the y axis."""
         found = self.validation
         points = {"s": 8, "alpha": 0.4, "linewidths": 0, "color": "C0", **style}
         if self.kind == "mape":
@@ -166,9 +162,8 @@ class InstabilityDisplay:
             ax.axvline(self.cutoff, color="C1", linewidth=1.4, linestyle="--",
                        label=f"cut-off {self.cutoff:g}")  # fmt: skip
         ax.scatter(found.prediction, values, **points)
-        ax.set_ylabel(label, **LITERAL)
         ax.set_ylim(bottom=0)
-        add_legend_below(ax, *ax.get_legend_handles_labels())
+        return label
 
 
 def _smooth(prediction: Any, lower: Any, upper: Any) -> tuple[Any, Any, Any]:

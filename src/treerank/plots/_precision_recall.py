@@ -11,6 +11,7 @@ from treerank._input.types import Label
 from treerank.metrics import average_precision_score
 from treerank.metrics._input import check_binary, check_rate
 from treerank.metrics._ties import cumulated_weights
+from treerank.plots._axes import lines_of
 from treerank.plots._gains import event_rate
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._score_display import SHOWN, ScoreDisplay, highest, name_curves
@@ -109,7 +110,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         average = average_precision_score(
             sample.positive, sample.score, sample_weight=sample.weight
         )
-        rate = event_rate(y, sample_weight, pos_label)
+        rate = event_rate(sample)
         display = cls(
             positive / positive[-1], positive / (negative + positive), rate, average, name=name
         )
@@ -133,7 +134,7 @@ class PrecisionRecallDisplay(ScoreDisplay):
         max_recall = check_rate(max_recall, "max_recall")
         style = {"linewidth": 1.8, "zorder": 3, **kwargs}
         ax = self._open(ax, "Recall: share of positives found", "Precision of the flagged rows")
-        if not any(line.get_gid() == CHANCE for line in ax.get_lines()):
+        if not lines_of(ax, CHANCE):
             ax.axhline(self.rate, color="0.75", linewidth=1, zorder=1, gid=CHANCE)
         # Extend the precision of the first rows back to the axis.
         recall, precision = (

@@ -14,7 +14,13 @@ from treerank._input.types import FittedClassifier, Label, TableLike
 from treerank._reading.partition import OrderedPartition
 from treerank.metrics import RocBand, auc_interval, roc_band
 from treerank.metrics._input import check_rate
-from treerank.plots._axes import LITERAL, add_legend_below, axes_for
+from treerank.plots._axes import (
+    axes_for,
+    diagonal,
+    lines_of,
+    name_lines,
+    style_axes,
+)
 from treerank.plots._parameter_docs import insert_shared_docs
 from treerank.plots._scores import is_positive, positive_class, ranking_scores
 
@@ -309,8 +315,7 @@ class RocDisplay:
             ax.plot(*self.optimal, label=label, gid=CURVE, color="black", **drawn)
         if max_fpr is not None:
             ax.set(xlim=(0, check_rate(max_fpr, "max_fpr")), ylim=(0, 1.02), aspect="auto")
-        lines = [line for line in ax.get_lines() if line.get_gid() == CURVE]
-        add_legend_below(ax, lines, [line.get_label() for line in lines])
+        name_lines(ax, CURVE)
         return self
 
     def _label(self) -> str:
@@ -378,12 +383,8 @@ def _interval(
 
 def _set_frame(ax: Axes) -> None:
     """Set up square axes with the diagonal of chance, once for all curves on them."""
-    if any(line.get_gid() == CHANCE for line in ax.get_lines()):
+    if lines_of(ax, CHANCE):
         return
-    ax.plot([0, 1], [0, 1], color="0.75", linewidth=1, zorder=1, gid=CHANCE, label="_chance")
+    diagonal(ax, CHANCE)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set_xlabel("False positive rate", **LITERAL)
-    ax.set_ylabel("True positive rate", **LITERAL)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(color="0.93", linewidth=0.8)
-    ax.set_axisbelow(True)
+    style_axes(ax, "False positive rate", "True positive rate")

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.types import FittedClassifier, TableLike
-from treerank.plots._axes import LITERAL, add_legend_below, axes_for
+from treerank.plots._axes import axes_for, lines_of, name_lines, style_axes
 from treerank.plots._scores import positive_class, probabilities, ranking_scores
 
 if TYPE_CHECKING:
@@ -70,11 +70,7 @@ class ScoreDisplay:
         """Return axes with labels and a light grid; given axes may already hold other displays."""
         self.ax_ = ax = axes_for(ax, (5.6, 4.8), layout="constrained")
         self.figure_ = ax.figure
-        ax.set_xlabel(x_label, **LITERAL)
-        ax.set_ylabel(y_label, **LITERAL)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.grid(color="0.93", linewidth=0.8)
-        ax.set_axisbelow(True)
+        style_axes(ax, x_label, y_label)
         return ax
 
     def _label(self, said: str) -> str:
@@ -83,16 +79,9 @@ class ScoreDisplay:
 
 def name_curves(ax: Axes) -> None:
     """Draw a legend of all curves that displays have marked as shown."""
-    lines = [line for line in ax.get_lines() if line.get_gid() == SHOWN]
-    add_legend_below(ax, lines, [line.get_label() for line in lines])
-
-
-def diagonal(ax: Axes, gid: str, ends: tuple[float, float] = (0.0, 1.0)) -> None:
-    """Draw a grey diagonal, once for all displays on the axes."""
-    if not any(line.get_gid() == gid for line in ax.get_lines()):
-        ax.plot(ends, ends, color="0.75", linewidth=1, zorder=1, gid=gid, label="_diagonal")
+    name_lines(ax, SHOWN)
 
 
 def highest(ax: Axes) -> float:
     """Return the largest value of the curves that displays have drawn on the axes."""
-    return max(float(max(line.get_ydata())) for line in ax.get_lines() if line.get_gid() == SHOWN)
+    return max(float(max(line.get_ydata())) for line in lines_of(ax, SHOWN))

@@ -12,6 +12,7 @@ from treerank._base import TreeRanker
 from treerank._binning.binning import Binning
 from treerank._input.parameters import check_choice, check_integer, check_number, invalid_parameter
 from treerank._input.types import FittedClassifier
+from treerank._input.validation import feature_names
 from treerank._reading.rules import format_boxes, shorter_list, simple_side
 from treerank._trees.boxes import Box
 from treerank._trees.ranking_tree import RankTree
@@ -260,9 +261,7 @@ def _shapes(skeleton: Skeleton, orientation: str, given: bool) -> list[Shape]:
 def better_sides(model: TreeRanker) -> list[list[Conditions]]:
     """Return the alternatives that send rows of each inner cell to the left, shortest first."""
     tree, binning = model.tree_, model._binning
-    names = [str(name) for name in getattr(model, "feature_names_in_", [])] or [
-        f"x{j}" for j in range(model.n_features_in_)
-    ]
+    names = feature_names(model)
     rules: list[list[Conditions]] = [[] for _ in range(tree.n_cells)]
     if isinstance(tree, SplitterTree):
         for cell, split in zip(np.flatnonzero(tree.is_split), tree.splits, strict=True):

@@ -9,7 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.columns import is_missing
+from treerank._input.columns import is_missing, missing_mask
 from treerank._input.frames import open_frame
 from treerank._input.types import TableLike
 from treerank.metrics._scorecard import quantile_edges, stability_of_counts
@@ -113,17 +113,10 @@ def count_levels(
     }
 
 
-def is_missing_value(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Mark None, NaN and other missing values."""
-    if values.dtype == object:
-        return np.fromiter(map(is_missing, values.ravel()), bool, values.size).reshape(values.shape)
-    return np.asarray(values != values)  # noqa: PLR0124 (true only for NaN and NaT)
-
-
 def _count_in_array(
     column: NDArray[Any], weight: Floats, period: NDArray[np.intp]
 ) -> dict[tuple[int, str | None], float]:
-    missing = is_missing_value(column)
+    missing = missing_mask(column)
     levels, code = np.unique(np.where(missing, "", column).astype(str), return_inverse=True)
     code = np.where(missing, len(levels), code)
     size = len(levels) + 1

@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from treerank._input.frames import frame_of
 from treerank._input.parameters import check_integer, check_number, invalid_parameter
 from treerank._input.warn import warn
-from treerank.metrics import wilson_interval
 from treerank.metrics._input import OrderedSample, check_level, check_ordered, check_scores
-from treerank.metrics._proportion import normal_quantile, rows_per_weight
+from treerank.metrics._proportion import normal_quantile, rows_per_weight, weighted_share_limits
 from treerank.scoring._optimal_cuts import GradeLimits, best_cuts
 from treerank.scoring._steps import candidate_cuts, class_counts, step_of
 
@@ -308,7 +307,6 @@ def _table(grades: Grades, counts: Floats, share: float, level: float) -> dict[s
         for k, label in enumerate(grades.label_order_):
             table[f"share_{label}"] = shares[:, k]
         return table
-    n = rows * share
-    lower, upper = wilson_interval(np.minimum(counts[:, 1] * share, n), n, level)
+    lower, upper = weighted_share_limits(counts[:, 1], rows, share, level)
     table |= {"event_rate": shares[:, 1], "lower": lower, "upper": upper}
     return table

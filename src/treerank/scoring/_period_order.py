@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.columns import missing_mask
 from treerank._input.labels import levels_in_order
-from treerank.scoring._distributions import is_missing_value
 
 _MONTHS = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -49,8 +49,9 @@ def read_periods(periods: Any, n_rows: int) -> tuple[list[str], NDArray[np.intp]
         raise ValueError(
             f"Got periods of shape {values.shape} for {n_rows} new rows; expected one per row."
         )
-    if is_missing_value(values).any():
-        row = int(np.argmax(is_missing_value(values)))
+    missing = missing_mask(values)
+    if missing.any():
+        row = int(np.argmax(missing))
         raise ValueError(f"Got no period in row {row}; expected one for each new row.")
     try:
         found, number = np.unique(values, return_inverse=True)

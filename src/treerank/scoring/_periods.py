@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank.metrics import auc_interval, calibration_slope, wilson_interval
+from treerank.metrics import auc_interval, calibration_slope
 from treerank.metrics._delong import placements
 from treerank.metrics._input import BinarySample
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.scoring._plain import known
 from treerank.scoring._recalibration import fit_recalibration, on_grid, recalibrated
 
@@ -122,7 +122,7 @@ def measure_baseline(rows: ScoredTable, level: float) -> Baseline:
         shift_error=error,
     )
     figures = measure_period("baseline", rows, found, level)
-    return Baseline(**(vars(found) | {"figures": figures}))
+    return replace(found, figures=figures)
 
 
 def measure_period(name: str, rows: ScoredTable, baseline: Baseline, level: float) -> PeriodFigures:
@@ -133,14 +133,13 @@ def measure_period(name: str, rows: ScoredTable, baseline: Baseline, level: floa
         return empty
     weight, code = labelled.weight, labelled.code
     events, total = float(weight[code == 1].sum()), float(weight.sum())
-    per_weight = rows_per_weight(weight)
-    lower, upper = wilson_interval(min(events, total) * per_weight, total * per_weight, level)
+    lower, upper = weighted_share_limits(events, total, rows_per_weight(weight), level)
     p = recalibrated(labelled.probability, baseline.recalibration, baseline.rate, len(code))
     shift, error = _shift(code, p, weight)
     mean = None
     if labelled.probability is not None:
         mean = float(np.average(labelled.probability, weights=weight))
-    known_now = {
+    known_now: dict[str, Any] = {
         "labelled": total,
         "events": events,
         "rate": events / total,
@@ -153,14 +152,14 @@ def measure_period(name: str, rows: ScoredTable, baseline: Baseline, level: floa
     if len(np.unique(code)) < 2:
         missing = "events" if events == 0 else "non-events"
         known_now["note"] = f"no {missing}, so that there is no AUC"
-        return PeriodFigures(**(vars(empty) | known_now))
+        return replace(empty, **known_now)
     auc = auc_interval(code, labelled.score, sample_weight=weight, level=level)
     known_now |= {
         "auc": auc.auc,
         "auc_limits": (auc.lower, auc.upper),
         "effective": _effective(code, weight),
     }
-    return PeriodFigures(**(vars(empty) | known_now | _slope(labelled, level)))
+    return replace(empty, **known_now, **_slope(labelled, level))
 
 
 def _empty(name: str, rows: ScoredTable) -> PeriodFigures:
@@ -171,7 +170,7 @@ def _empty(name: str, rows: ScoredTable) -> PeriodFigures:
     )  # fmt: skip
 
 
-def _slope(rows: ScoredTable, level: float) -> dict[str, object]:
+def _slope(rows: ScoredTable, level: float) -> dict[str, Any]:
     """Return the calibration slope, if both classes have enough rows."""
     if rows.probability is None or np.bincount(rows.code, minlength=2).min() < MIN_EVENTS:
         return {}

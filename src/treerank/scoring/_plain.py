@@ -28,6 +28,15 @@ def to_plain(value: Any) -> Any:
     return str(value)
 
 
+class PlainResult:
+    """Mixin of results, which are dataclasses, to convert them to plain data."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON; None for unknown values."""
+        found: dict[str, Any] = to_plain(self)
+        return found
+
+
 def known(value: float) -> float | None:
     """Return a finite number, or None."""
     return float(value) if math.isfinite(value) else None

@@ -11,6 +11,7 @@ from treerank._base import TreeRanker
 from treerank._forest import RankingForest
 from treerank._input.class_weight import with_class_weight
 from treerank._input.frames import take_rows_of
+from treerank._input.label_order import class_codes
 from treerank._input.types import FittedClassifier, TableLike
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLOT, as_records
@@ -42,8 +43,7 @@ def are_training_rows(
     if not isinstance(model, TreeRanker | RankingForest):
         return False
     order = model.label_order_
-    by_value = np.argsort(order)
-    code = by_value[np.searchsorted(order[by_value], labels)]
+    code = class_codes(labels, order)
     counted = with_class_weight(
         getattr(model, "class_weight", None), code.astype(np.uint8), order, weight
     )

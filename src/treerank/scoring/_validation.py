@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.frames import frame_of
-from treerank._input.label_order import label_order_of
+from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer, check_n_jobs
 from treerank._input.seed import seed_of
@@ -263,8 +263,7 @@ def _fit(estimator: Any, X: TableLike, y: ArrayLike, weight: Floats | None) -> t
     check_is_fitted(model)
     classes = label_order_of(model)
     labels = check_known_labels(y, classes)
-    by_value = np.argsort(classes)
-    code = by_value[np.searchsorted(classes[by_value], labels)]
+    code = class_codes(labels, classes)
     smallest = int(np.bincount(code, minlength=len(classes)).min())
     if smallest < 2:
         raise ValueError(

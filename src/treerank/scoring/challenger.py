@@ -11,11 +11,21 @@ from scipy.special import ndtr
 
 from treerank._input.label_order import label_order_of
 from treerank._input.types import TableLike
-from treerank.metrics import brier_score_loss, compare_auc, wilson_interval
+from treerank.metrics import brier_score_loss, compare_auc
 from treerank.metrics._delong import AucComparison
 from treerank.metrics._input import check_level, check_rate
-from treerank.metrics._proportion import normal_quantile
-from treerank.scoring._plain import format_p_value, format_table, to_plain
+from treerank.metrics._proportion import (
+    newcombe_limits,
+    normal_quantile,
+    rows_per_weight,
+    wilson_for_share,
+)
+from treerank.scoring._plain import (
+    PlainResult,
+    format_p_value,
+    format_table,
+    format_value,
+)
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
 Floats = NDArray[np.float64]
@@ -59,7 +69,7 @@ class NetBenefit:
 
 
 @dataclass(frozen=True)
-class Challenge:
+class Challenge(PlainResult):
     """Result of :func:`challenge`; it prints as a report of a few lines.
 
     Attributes
@@ -98,11 +108,6 @@ class Challenge:
     net_benefit: list[NetBenefit]
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
     def __repr__(self) -> str:
         auc = self.auc
         lines = [
@@ -127,7 +132,7 @@ class Challenge:
                     part.name,
                     f"{part.rows:,.1f}".removesuffix(".0"),
                     f"{part.events:,.1f}".removesuffix(".0"),
-                    "-" if part.rate is None else f"{part.rate:.1%}",
+                    format_value(part.rate, ".1%"),
                     "" if limits is None else f"{limits[0]:.1%} to {limits[1]:.1%}",
                 ]
             )
@@ -263,7 +268,7 @@ def compare_scores(
         scores = [brier_score_loss(code, part, sample_weight=weight) for part in both]
         brier = (float(scores[0]), float(scores[1]))
         benefit = [_net_benefit(float(t), both, code, weight, level) for t in at]
-    difference, limits, p_value = _swap_test(sets[2], sets[1], _kish(weight), level)
+    difference, limits, p_value = _swap_test(sets[2], sets[1], rows_per_weight(weight), level)
     return Challenge(
         names=names,
         rows=float(weight.sum()),
@@ -284,11 +289,6 @@ def compare_scores(
     )
 
 
-def _kish(weight: Floats) -> float:
-    """Return Kish's effective number of rows per unit of weight."""
-    return float(weight.sum() / (weight @ weight))
-
-
 def _flags(score: Floats, weight: Floats, share: float) -> Floats:
     """Return how much of each row is flagged: ties across the cut share the remaining places."""
     values, place = np.unique(-score, return_inverse=True)
@@ -303,7 +303,7 @@ def _swap_sets(
 ) -> list[SwapSet]:
     a, b = flags
     both = np.minimum(a, b)  # one order breaks the ties of both models
-    per_weight = _kish(weight)
+    per_weight = rows_per_weight(weight)
     found = []
     for name, part in (
         ("both", both),
@@ -314,9 +314,8 @@ def _swap_sets(
         rows, events = float(weight @ part), float((weight * part)[code == 1].sum())
         rate, limits = None, None
         if rows > 0:
-            n = rows * per_weight
-            lower, upper = wilson_interval(min(events / rows, 1.0) * n, n, level)
-            rate, limits = min(events / rows, 1.0), (float(lower), float(upper))
+            rate = min(events / rows, 1.0)
+            limits = wilson_for_share(rate, rows * per_weight, level)
         found.append(SwapSet(name, rows, events, rate, limits))
     return found
 
@@ -330,14 +329,12 @@ def _swap_test(
     assert inside.rate_limits is not None
     assert outside.rate_limits is not None
     difference = inside.rate - outside.rate
-    (l1, u1), (l2, u2) = inside.rate_limits, outside.rate_limits
-    lower = difference - np.hypot(inside.rate - l1, u2 - outside.rate)
-    upper = difference + np.hypot(u1 - inside.rate, outside.rate - l2)
+    limits = newcombe_limits(inside.rate, inside.rate_limits, outside.rate, outside.rate_limits)
     n, m = inside.rows * per_weight, outside.rows * per_weight
     pooled = (inside.rate * n + outside.rate * m) / (n + m)
     error = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     p_value = 1.0 if error == 0 else float(2 * ndtr(-abs(difference) / error))
-    return difference, (float(lower), float(upper)), p_value
+    return difference, limits, p_value
 
 
 def _net_benefit(

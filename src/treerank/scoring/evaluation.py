@@ -23,14 +23,14 @@ from treerank.metrics import (
 from treerank.metrics._delong import auc_interval
 from treerank.metrics._input import check_level, check_rate
 from treerank.metrics._scorecard import gains_columns
-from treerank.scoring._plain import format_table, known, to_plain
+from treerank.scoring._plain import PlainResult, format_table, known
 from treerank.scoring._rows import LabelledScores, read_rows
 
 MAX_BANDS = 10
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(PlainResult):
     """How well a model ranks some rows; created by :func:`evaluate`.
 
     It prints as a list of measures and the gains table.
@@ -85,11 +85,6 @@ class Evaluation:
     intercept_limits: tuple[float, float] | None = None
     gains: dict[str, Any] | None = None
     pairs: list[dict[str, Any]] | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
 
     def __repr__(self) -> str:
         lines = format_table(self._measures(), left=3)

@@ -9,15 +9,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treerank._comparison.result import holm
+from treerank._input.columns import missing_mask
 from treerank._input.parameters import check_number
 from treerank._input.types import FittedClassifier, TableLike
-from treerank.metrics import wilson_interval
 from treerank.metrics._input import BinarySample, check_level
-from treerank.metrics._proportion import rows_per_weight
+from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import roc_knots
 from treerank.scoring._auc_parts import PartAuc, auc_difference, part_auc
-from treerank.scoring._distributions import is_missing_value
-from treerank.scoring._plain import format_p_value, format_table, format_value, to_plain
+from treerank.scoring._plain import (
+    PlainResult,
+    format_p_value,
+    format_table,
+    format_value,
+    known,
+)
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
 MAX_GROUPS = 50
@@ -80,7 +85,7 @@ class GroupFigures:
 
 
 @dataclass(frozen=True)
-class GroupComparison:
+class GroupComparison(PlainResult):
     """Result of :func:`evaluate_groups`; it prints as a table.
 
     Attributes
@@ -101,11 +106,6 @@ class GroupComparison:
     curves: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
     threshold: float | None
     level: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
 
     def __repr__(self) -> str:
         flagged = self.threshold is not None
@@ -205,7 +205,7 @@ def read_groups(groups: ArrayLike, n_rows: int) -> tuple[list[str], NDArray[np.i
         raise ValueError(
             f"Got groups of shape {values.shape} for {n_rows} rows; expected one per row."
         )
-    missing = is_missing_value(values)
+    missing = missing_mask(values)
     words = np.where(missing, MISSING, values.astype(str))
     names, number = np.unique(words, return_inverse=True)
     if len(names) > MAX_GROUPS:
@@ -232,13 +232,11 @@ def compare_parts(
         for k, mask in zip(order, masks, strict=True)
     ]
     adjusted = [
-        holm(np.array([np.nan if f[key] is None else f[key] for f in found], dtype=float))
+        holm(np.array([f[key] for f in found], dtype=float))  # NaN for None
         for key in ("p_value", "cross_p_value")
     ]
     groups = [
-        GroupFigures(
-            **f, p_adjusted=_known(adjusted[0][i]), cross_p_adjusted=_known(adjusted[1][i])
-        )
+        GroupFigures(**f, p_adjusted=known(adjusted[0][i]), cross_p_adjusted=known(adjusted[1][i]))
         for i, f in enumerate(found)
     ]
     cross = [[_limits_of(part_auc(rows, a, b, level)) for b in masks] for a in masks]
@@ -248,10 +246,6 @@ def compare_parts(
         if g.auc is not None
     }
     return GroupComparison(groups, cross, curves, threshold, level)
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _limits_of(found: PartAuc | None) -> tuple[float, float, float] | None:
@@ -320,6 +314,5 @@ def _share(
 ) -> tuple[float, Limits]:
     """Return a share of the weight, with Wilson's limits."""
     total, part = float(weight.sum()), float(weight[mask].sum())
-    per_weight = rows_per_weight(weight)
-    lower, upper = wilson_interval(min(part, total) * per_weight, total * per_weight, level)
+    lower, upper = weighted_share_limits(part, total, rows_per_weight(weight), level)
     return part / total, (float(lower), float(upper))

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.columns import missing_mask
 from treerank._input.frames import take_rows_of
-from treerank._input.label_order import label_order_of
+from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.labels import check_known_labels, labels_as_array
 from treerank._input.parameters import invalid_parameter
 from treerank._input.types import FittedClassifier
 from treerank._input.warn import warn
-from treerank._report._sample import class_codes, target_name
+from treerank._report._sample import target_name
 from treerank.metrics._input import check_level, check_weights
-from treerank.scoring._distributions import is_missing_value
 from treerank.scoring._drift import ColumnDrift, ScoredTable, column_drifts, score_drift
 from treerank.scoring._period_order import read_periods
 from treerank.scoring._periods import Baseline, PeriodFigures, measure_baseline, measure_period
-from treerank.scoring._plain import format_table, format_value, to_plain
+from treerank.scoring._plain import PlainResult, format_table, format_value
 from treerank.scoring._rows import check_two_classes, score_rows
 from treerank.scoring._scorecard import unwrap
 from treerank.scoring._sequential import log_evidence
@@ -57,7 +57,7 @@ class SequentialTest:
 
 
 @dataclass(frozen=True)
-class Monitoring:
+class Monitoring(PlainResult):
     """Result of :func:`monitor`.
 
     Attributes
@@ -98,11 +98,6 @@ class Monitoring:
     alpha: float
     model: str
     target: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
 
     def to_html(self, out: Any = "monitor.html", title: str | None = None) -> Path | str:
         """Write one self-contained HTML page; return its text if `out` is None."""
@@ -253,7 +248,7 @@ def _read(model: FittedClassifier, given: Any, name: str, lengths: tuple[int, ..
                 f"Got labels of shape {labels.shape} in {name} for {len(score)} rows; expected one "
                 "a row, None where it is not known."
             )
-        there = np.flatnonzero(~is_missing_value(labels))
+        there = np.flatnonzero(~missing_mask(labels))
         if len(there):
             classes = label_order_of(model)
             wanted = np.array(labels[there].tolist())  # no object dtype without missing labels
@@ -301,7 +296,7 @@ def _tests(
         one_sided=True,
     )
     shifted = log_evidence(
-        np.array([np.nan if f.shift is None else f.shift for f in figures]),
+        np.array([f.shift for f in figures], dtype=float),  # NaN for None
         np.array([np.nan if f.shift_error is None else f.shift_error**2 for f in figures]),
         reference.shift_error**2,
         one_sided=False,

@@ -19,7 +19,13 @@ from treerank.metrics._delong import both_placements
 from treerank.metrics._input import BinarySample, check_level
 from treerank.metrics._structural import Spread
 from treerank.scoring._auc_parts import Mask, PartAuc, auc_difference, part_auc
-from treerank.scoring._plain import format_p_value, format_table, to_plain
+from treerank.scoring._plain import (
+    PlainResult,
+    format_p_value,
+    format_table,
+    format_value,
+    known,
+)
 from treerank.scoring._recalibration import fit_recalibration, recalibrated
 from treerank.scoring._rows import Floats, LabelledScores, check_two_classes, read_rows
 
@@ -64,7 +70,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class WeakSegments:
+class WeakSegments(PlainResult):
     """Result of :func:`weak_segments`; it prints as a table.
 
     Attributes
@@ -83,11 +89,6 @@ class WeakSegments:
     n_rows: int
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; None for unknown values."""
-        found: dict[str, Any] = to_plain(self)
-        return found
-
     def __repr__(self) -> str:
         lines = [["segment", "rows", "events", "AUC", "expected", "difference", "p", "weak"]]
         for s in self.segments:
@@ -96,9 +97,9 @@ class WeakSegments:
                     s.rule if len(s.rule) <= 60 else f"{s.rule[:59]}…",
                     f"{s.rows:,.10g}",
                     f"{s.events:,.10g}",
-                    "-" if s.auc is None else f"{s.auc:.3f}",
-                    "-" if s.expected is None else f"{s.expected:.3f}",
-                    "-" if s.difference is None else f"{s.difference:+.3f}",
+                    format_value(s.auc, ".3f"),
+                    format_value(s.expected, ".3f"),
+                    format_value(s.difference, "+.3f"),
                     format_p_value(s.p_adjusted),
                     "weak" if s.is_weak else "",
                 ]
@@ -223,8 +224,7 @@ def search_segments(rows: LabelledScores, table: Any, options: SearchOptions) ->
         _segment(held_out, expected[1], cell == k, rule, level)
         for k, rule in enumerate(tree.partition_.rules())
     ]
-    p_values = np.array([np.nan if f["p_value"] is None else f["p_value"] for f in found])
-    adjusted = holm(p_values.astype(float))
+    adjusted = holm(np.array([f["p_value"] for f in found], dtype=float))  # NaN for None
     segments = [_judge(f, p, level) for f, p in zip(found, adjusted.tolist(), strict=True)]
     return WeakSegments(segments, whole.auc, len(check), level)
 
@@ -339,6 +339,5 @@ def _model_auc(score: Floats, p: Floats, weight: Floats) -> float:
 
 
 def _judge(found: dict[str, Any], p_adjusted: float, level: float) -> Segment:
-    known = None if np.isnan(p_adjusted) else p_adjusted
-    is_weak = known is not None and known < 1 - level and found["difference"] < 0
-    return Segment(**found, p_adjusted=known, is_weak=is_weak)
+    is_weak = p_adjusted < 1 - level and found["difference"] < 0  # not if it is NaN
+    return Segment(**found, p_adjusted=known(p_adjusted), is_weak=is_weak)

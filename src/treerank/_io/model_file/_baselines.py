@@ -9,15 +9,13 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 from treerank import baselines
-from treerank._io.model_file._features import MAX_FEATURES, pack_names, unpack_names
+from treerank._io.model_file._features import pack_names, unpack_names
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._values import pack_classes, unpack_classes
 from treerank.baselines._kernel_features import KernelScore, LinearScore
 from treerank.baselines._ranknet import Network
 from treerank.baselines._regression_tree import RegressionTree
 from treerank.baselines._stumps import StumpSum
-
-# --- parts of these estimators; each is checked against the number of features ---
 
 
 def _pack_scaler(scaler: Any) -> dict[str, Any]:
@@ -120,43 +118,17 @@ def _unpack_trees(node: Node, n: int) -> list[RegressionTree]:
     return trees
 
 
-# --- numbers and lists of numbers ---
-
-
-def _pack_float(value: Any) -> float:
-    return float(value)
-
-
-def _unpack_float(node: Node, n: int) -> float:
-    return node.number()
-
-
-def _pack_integer(value: Any) -> int:
-    return int(value)
-
-
-def _unpack_integer(node: Node, n: int) -> int:
-    return node.integer(0, 2**62)
-
-
-def _pack_floats(value: Any) -> Any:
-    return np.asarray(value, dtype=np.float64)
-
-
-def _unpack_floats(node: Node, n: int) -> Any:
-    return node.array("<f8", (None,), finite=False)
-
-
+# Packs and unpacks a part of an estimator, which is checked against the number of features.
 Part = tuple[Callable[[Any], Any], Callable[[Node, int], Any]]
 SCALER: Part = (_pack_scaler, _unpack_scaler)
 RULE: Part = (_pack_rule, _unpack_rule)
 STUMPS: Part = (_pack_stumps, _unpack_stumps)
-FLOAT: Part = (_pack_float, _unpack_float)
-INTEGER: Part = (_pack_integer, _unpack_integer)
-FLOATS: Part = (_pack_floats, _unpack_floats)
+FLOAT: Part = (float, lambda node, n: node.number())
+INTEGER: Part = (int, lambda node, n: node.integer(0, 2**62))
+FLOATS: Part = (np.asarray, lambda node, n: node.array("<f8", (None,), finite=False))
 KERNEL = {"scaler": SCALER, "scoring_rule": RULE}
 
-RIVALS: dict[str, type[Any]] = {name: getattr(baselines, name) for name in baselines.__all__}
+BASELINES: dict[str, type[Any]] = {name: getattr(baselines, name) for name in baselines.__all__}
 PARTS: dict[str, dict[str, Part]] = {
     "RankBoost": {"stumps": STUMPS},
     "PNormPush": {"stumps": STUMPS},
@@ -173,7 +145,7 @@ PARTS: dict[str, dict[str, Part]] = {
 }
 
 
-def pack_rival(model: Any) -> dict[str, Any]:
+def pack_baseline(model: Any) -> dict[str, Any]:
     """Return everything that `fit` has set."""
     parts = PARTS[type(model).__name__]
     return {
@@ -185,12 +157,11 @@ def pack_rival(model: Any) -> dict[str, Any]:
     }
 
 
-def unpack_rival(node: Node, model: Any) -> None:
+def unpack_baseline(node: Node, model: Any) -> None:
     """Restore the attributes that `fit` had set."""
     parts = PARTS[type(model).__name__]
     fields = node.fields("features", "classes", "offset", "cut_offs", *parts)
     n_features = len(unpack_names(fields["features"], model))
-    assert n_features <= MAX_FEATURES
     model.classes_ = unpack_classes(fields["classes"])
     model.offset_ = fields["offset"].number()
     model.cut_offs_ = fields["cut_offs"].array("<f8", (len(model.classes_) - 1,))

@@ -12,14 +12,12 @@ from treerank._growth.boosting_choice import BoostingChoice
 from treerank._growth.losses import LOSS_NAMES
 from treerank._input.parameters import is_whole
 from treerank._io.model_file._features import (
-    pack_binning,
-    pack_names,
-    unpack_binning,
-    unpack_names,
+    INPUT,
+    pack_input,
+    unpack_input,
 )
 from treerank._io.model_file._forests import pack_trees, unpack_trees
 from treerank._io.model_file._nodes import Node
-from treerank._io.model_file._values import pack_classes, unpack_classes
 from treerank._plans.boosting import MOST_DEPTH, MOST_LEAF_NODES
 
 MOST_BAGS = 2**31 - 1
@@ -28,9 +26,7 @@ MOST_BAGS = 2**31 - 1
 def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
     """Return everything that `fit` has set."""
     packed = {
-        "features": pack_names(model),
-        "binning": pack_binning(model._binning),
-        "classes": pack_classes(model.label_order_),
+        **pack_input(model),
         "loss": model.loss_,
         "start": float(model._start),
         "trees": None if model._trees is None else pack_trees(model._trees),
@@ -48,12 +44,10 @@ def pack_boosted(model: BoostedTreeRank) -> dict[str, Any]:
 def unpack_boosted(node: Node, model: BoostedTreeRank) -> None:
     """Restore the attributes that `fit` had set."""
     fields = node.fields(
-        "features", "binning", "classes", "loss", "start", "trees", "slopes", "intercepts",
-        "importances", "validation_scores", optional=["plan", "bags", "bag_sizes"],
+        *INPUT, "loss", "start", "trees", "slopes", "intercepts", "importances",
+        "validation_scores", optional=["plan", "bags", "bag_sizes"],
     )  # fmt: skip
-    n_features = len(unpack_names(fields["features"], model))
-    model._binning = unpack_binning(fields["binning"], n_features)
-    model.label_order_ = unpack_classes(fields["classes"])
+    n_features = len(unpack_input(fields, model))
     n_cuts = len(model.label_order_) - 1
     model.loss_ = fields["loss"].choice(*LOSS_NAMES)
     model._start = fields["start"].number()

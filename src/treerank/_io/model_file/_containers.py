@@ -15,7 +15,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,6 @@ ZIP64_LOCATOR = 20
 EPOCH = (1980, 1, 1, 0, 0, 0)  # constant, so that the same model gives the same bytes
 SCAN_BYTES = 1 << 20  # bytes of JSON whose nesting is measured at once
 STRING_OR_NUMBERS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|\[[^\[\]{}"]*\]')
-
-
-# --- writing ---
 
 
 def write_container(path: str | os.PathLike[str], document: dict[str, Any], zipped: bool) -> None:
@@ -125,9 +122,6 @@ def _plain(value: Any, path: str, most_inline: float, members: dict[str, Array])
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         values = [v if math.isfinite(v) else format_not_finite(v) for v in values]
     return described | {"values": values}
-
-
-# --- reading ---
 
 
 def read_container(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) -> Node:
@@ -212,30 +206,33 @@ ZIP_ERRORS = (
 )  # fmt: skip
 
 
-def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) -> Node:
+@contextmanager
+def _checked_zip() -> Iterator[None]:
+    """Turn errors of a damaged zip into a ModelFileError."""
     try:
-        _check_end(path)
-        archive = stack.enter_context(zipfile.ZipFile(path))
-        infos = _check_members(archive, max_bytes)
-        _check_json_size(infos[DOCUMENT].file_size, max_bytes)
-        raw = bytes(_read(archive, infos, DOCUMENT))
+        yield
     except ModelFileError:
         raise
     except ZIP_ERRORS as error:
         raise ModelFileError(f"Got a damaged zip: {error}.") from error
 
+
+def _read_zip(path: str | os.PathLike[str], max_bytes: int, stack: ExitStack) -> Node:
+    with _checked_zip():
+        _check_end(path)
+        archive = stack.enter_context(zipfile.ZipFile(path))
+        infos = _check_members(archive, max_bytes)
+        _check_json_size(infos[DOCUMENT].file_size, max_bytes)
+        raw = bytes(_read(archive, infos, DOCUMENT))
+
     def read_member(name: str, dtype: np.dtype[Any], shape: list[int]) -> Array:
         expected = math.prod(shape) * dtype.itemsize
         if name not in infos or infos[name].file_size != expected:
             raise ModelFileError(f"Got no unread member {name!r} of {expected:,} bytes in the zip.")
-        try:
+        with _checked_zip():
             data = _read(archive, infos, name)
             del infos[name]  # each member is read once, so that memory stays within the limit
             return np.frombuffer(data, dtype=dtype).reshape(shape)
-        except ModelFileError:
-            raise
-        except ZIP_ERRORS as error:
-            raise ModelFileError(f"Got a damaged zip: {error}.") from error
 
     return Node(_parse(raw), "", read_member, max_bytes)
 

@@ -10,19 +10,24 @@ from numpy.typing import NDArray
 from treerank._binning.binning import MAX_LEVELS, UINT8_BINS, UINT16_BINS, Binning
 from treerank._input.categories import SharedLevels, flat_levels
 from treerank._input.columns import is_missing
+from treerank._input.validation import feature_names
 from treerank._io.model_file._nodes import Node
-from treerank._io.model_file._values import SCALARS, pack_value, unpack_value
+from treerank._io.model_file._values import (
+    SCALARS,
+    pack_classes,
+    pack_value,
+    unpack_classes,
+    unpack_value,
+)
 
 MAX_FEATURES = 65_535
+INPUT = ("features", "binning", "classes")  # fields of `pack_input`
 
 
 def pack_names(model: Any, names: list[str] | None = None) -> dict[str, Any]:
     """Return the names of the features, and whether the estimator was fitted to names."""
     named = hasattr(model, "feature_names_in_")
-    if names is None:
-        n = model.n_features_in_
-        names = [str(v) for v in model.feature_names_in_] if named else [f"x{j}" for j in range(n)]
-    return {"named": named, "names": names}
+    return {"named": named, "names": feature_names(model) if names is None else names}
 
 
 def unpack_names(node: Node, model: Any) -> list[str]:
@@ -39,7 +44,24 @@ def unpack_names(node: Node, model: Any) -> list[str]:
     return names
 
 
-def pack_binning(binning: Binning) -> list[dict[str, Any]]:
+def pack_input(model: Any, names: list[str] | None = None) -> dict[str, Any]:
+    """Return what a model needs to know of its input: features, binning and classes."""
+    return {
+        "features": pack_names(model, names),
+        "binning": _pack_binning(model._binning),
+        "classes": pack_classes(model.label_order_),
+    }
+
+
+def unpack_input(fields: dict[str, Node], model: Any) -> list[str]:
+    """Reverse of `pack_input`; return the names used in rules."""
+    names = unpack_names(fields["features"], model)
+    model._binning = _unpack_binning(fields["binning"], len(names))
+    model.label_order_ = unpack_classes(fields["classes"])
+    return names
+
+
+def _pack_binning(binning: Binning) -> list[dict[str, Any]]:
     """One object per feature."""
     packed: list[dict[str, Any]] = []
     for thresholds, levels, missing in zip(
@@ -52,8 +74,8 @@ def pack_binning(binning: Binning) -> list[dict[str, Any]]:
     return packed
 
 
-def unpack_binning(node: Node, n_features: int) -> Binning:
-    """Reverse of `pack_binning`."""
+def _unpack_binning(node: Node, n_features: int) -> Binning:
+    """Reverse of `_pack_binning`."""
     items = node.items()
     if len(items) != n_features:
         raise node.error(f"{n_features} features")

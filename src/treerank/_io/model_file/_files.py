@@ -17,7 +17,7 @@ from treerank._forest import RankingForest
 from treerank._geometric import GeometricRanker
 from treerank._input.parameters import check_n_jobs
 from treerank._io.atomic import atomic_write
-from treerank._io.model_file._baselines import RIVALS, pack_rival, unpack_rival
+from treerank._io.model_file._baselines import BASELINES, pack_baseline, unpack_baseline
 from treerank._io.model_file._boosted import pack_boosted, unpack_boosted
 from treerank._io.model_file._containers import read_container, write_container
 from treerank._io.model_file._errors import ModelFileError
@@ -43,14 +43,14 @@ ESTIMATORS: dict[str, type[Any]] = {
     "RankingForest": RankingForest,
     "BoostedTreeRank": BoostedTreeRank,
     "GeometricRanker": GeometricRanker,
-    **RIVALS,
+    **BASELINES,
 }
 PACKERS: dict[str, tuple[Any, Any]] = {
     **dict.fromkeys(RANKERS, (pack_ranker, unpack_ranker)),
     "RankingForest": (pack_forest, unpack_forest),
     "BoostedTreeRank": (pack_boosted, unpack_boosted),
     "GeometricRanker": (pack_geometric, unpack_geometric),
-    **dict.fromkeys(RIVALS, (pack_rival, unpack_rival)),
+    **dict.fromkeys(BASELINES, (pack_baseline, unpack_baseline)),
 }
 
 

@@ -13,10 +13,9 @@ from treerank._forest import RankingForest
 from treerank._growth.forest import ForestPlan
 from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._features import (
-    pack_binning,
-    pack_names,
-    unpack_binning,
-    unpack_names,
+    INPUT,
+    pack_input,
+    unpack_input,
 )
 from treerank._io.model_file._grids import (
     pack_encoding,
@@ -25,8 +24,7 @@ from treerank._io.model_file._grids import (
     unpack_grid_trees,
 )
 from treerank._io.model_file._nodes import Node
-from treerank._io.model_file._rank_trees import check_questions, pack_sets
-from treerank._io.model_file._values import pack_classes, unpack_classes
+from treerank._io.model_file._rank_trees import check_tests, pack_sets
 from treerank._plans.forest import AGGREGATIONS
 from treerank._select.plan_race import ForestChoice
 from treerank._select.rank_aggregation import RankAggregation
@@ -52,9 +50,7 @@ INTERVAL = ("lower", "upper", "standard_error", "level")
 def pack_forest(model: RankingForest) -> dict[str, Any]:
     """Return everything that `fit` has set."""
     packed = {
-        "features": pack_names(model),
-        "binning": pack_binning(model._binning),
-        "classes": pack_classes(model.label_order_),
+        **pack_input(model),
         "ranks": None if model._ranks is None else _pack_ranks(model._ranks),
         "growth": {
             "rows": model._plan.n_rows,
@@ -89,12 +85,8 @@ def unpack_forest(node: Node, model: RankingForest) -> None:
     """Restore the attributes that `fit` had set."""
     by_grids = isinstance(node.value, dict) and "grids" in node.value
     kept = ["grids"] if by_grids else ["trees", "unfolded", "importances", "importances_std"]
-    fields = node.fields(
-        "features", "binning", "classes", "ranks", "growth", "shrinkage", "out_of_bag", *kept
-    )
-    n_features = len(unpack_names(fields["features"], model))
-    model._binning = unpack_binning(fields["binning"], n_features)
-    model.label_order_ = unpack_classes(fields["classes"])
+    fields = node.fields(*INPUT, "ranks", "growth", "shrinkage", "out_of_bag", *kept)
+    n_features = len(unpack_input(fields, model))
     n_cuts = len(model.label_order_) - 1
     model.shrinkage_ = fields["shrinkage"].number(low=0.0)
     model._encoding = model._before_shrinkage = model._ranks = None
@@ -170,9 +162,9 @@ def _pack_before_shrinkage(trees: ForestArrays) -> dict[str, Any]:
     }
 
 
-def _unpack_before_shrinkage(node: Node, folded: ForestArrays) -> ForestArrays:
+def _unpack_before_shrinkage(node: Node, shrunken: ForestArrays) -> ForestArrays:
     fields = node.fields("step", "layers", "mass", "steps", "strengths")
-    n, n_cuts = len(folded.step), len(folded.cut_weights)
+    n, n_cuts = len(shrunken.step), len(shrunken.cut_weights)
     weight = fields["mass"].array("<f4", (n,), low=0)
     if not (weight > 0).all():
         raise fields["mass"].error("masses above 0")
@@ -181,7 +173,7 @@ def _unpack_before_shrinkage(node: Node, folded: ForestArrays) -> ForestArrays:
     if not fields["steps"].is_null:
         steps = fields["steps"].array("<f4", (len(shrinkages), n_cuts, n))
     return replace(
-        folded,
+        shrunken,
         step=fields["step"].array("<f4", (n,)),
         layers=_unpack_layers(fields["layers"], n_cuts, n),
         weight=weight,
@@ -291,7 +283,7 @@ def unpack_trees(node: Node, binning: Binning, n_cuts: int | None) -> ForestArra
     in_set = kind == IN_SET
     if in_set.any() and len(set_of) == 0:
         raise fields["set"].error("a set for each slot")
-    check_questions(
+    check_tests(
         feature[asks], cut[asks], in_set[asks].astype(np.uint8),
         (kind[asks] == MISSING_GOES_LEFT).astype(np.uint8),
         set_of[asks] if len(set_of) else np.full(int(asks.sum()), -1), sets, binning, node,

@@ -12,7 +12,7 @@ from treerank._binning.binning import Binning
 from treerank._binning.encoding import Encoding
 from treerank._io.model_file._errors import ModelFileError
 from treerank._io.model_file._nodes import Node
-from treerank._io.model_file._rank_trees import check_cells, read_records
+from treerank._io.model_file._rank_trees import check_cells, read_counts, read_records
 from treerank._trees.ranking_tree import CELL
 from treerank._trees.splitter_tree import CellSplit, SplitterTree, format_splitter
 from treerank.splitters import Box, DyadicGrid
@@ -91,9 +91,7 @@ def unpack_grid_trees(node: Node, encoding: Encoding, n_classes: int) -> list[Sp
     cells = read_records(fields["cells"], CELL, CELL_COLUMNS)
     cells["first_test"] = cells["last_test"] = -1
     sizes = _sizes(fields["sizes"], len(cells))
-    counts = fields["counts"].array("<f8", (len(cells), n_classes), low=0.0)
-    if not counts.sum(axis=1).all():
-        raise fields["counts"].error("some weight in every cell")
+    counts = read_counts(fields["counts"], len(cells), n_classes)
     splits = _unpack_splits(fields["grids"], encoding)
     if len(sizes) < 1 or len(splits) != int((cells["left"] >= 0).sum()):
         raise node.error("a tree, and a grid for each cell that is split")

@@ -52,11 +52,13 @@ def unpack_tree(node: Node, binning: Binning, n_classes: int) -> RankTree:
     sets = fields["category_sets"].array("<u4", (None, 8))
     check_cells(cells, n_classes, fields["cells"])
     _check_ranges(cells, len(tests), fields["cells"])
-    _check_tests(cells, tests, fields["tests"])
-    _check_cuts(tests, sets, binning, fields["tests"])
-    counts = fields["counts"].array("<f8", (len(cells), n_classes), low=0.0)
-    if not counts.sum(axis=1).all():
-        raise fields["counts"].error("some weight in every cell")
+    _check_test_trees(cells, tests, fields["tests"])
+    inner = tests[tests["left"] >= 0]
+    check_tests(
+        inner["feature"], inner["cut"], inner["categorical"], inner["missing_left"],
+        np.where(inner["categorical"] == 1, inner["cut"], -1), sets, binning, fields["tests"],
+    )  # fmt: skip
+    counts = read_counts(fields["counts"], len(cells), n_classes)
     shares = None
     if "shares" in fields:
         shares = fields["shares"].array("<f8", (len(cells), n_classes - 1), low=0.0, high=1.0)
@@ -77,6 +79,14 @@ def read_records(node: Node, dtype: np.dtype[Any], columns: tuple[str, ...]) -> 
     for name, array in arrays.items():
         records[name] = array
     return records
+
+
+def read_counts(node: Node, n_cells: int, n_classes: int) -> NDArray[np.float64]:
+    """Return the weight of each class in each cell."""
+    counts = node.array("<f8", (n_cells, n_classes), low=0.0)
+    if not counts.sum(axis=1).all():
+        raise node.error("some weight in every cell")
+    return counts
 
 
 def check_cells(cells: Records, n_classes: int, node: Node) -> None:
@@ -127,7 +137,7 @@ def _check_pairs(cells: Records, n_classes: int, node: Node) -> None:
         raise ModelFileError(f"Got pairs of classes at {node.path} that the splits cannot have.")
 
 
-def _check_tests(cells: Records, tests: Records, node: Node) -> None:
+def _check_test_trees(cells: Records, tests: Records, node: Node) -> None:
     """Check that the tests of a cell form one binary tree, its root first, with both sides."""
     n = len(tests)
     inner = tests["left"] >= 0
@@ -160,16 +170,7 @@ def _check_tests(cells: Records, tests: Records, node: Node) -> None:
         raise ModelFileError(f"Got a negative weight at {node.path}.")
 
 
-def _check_cuts(tests: Records, sets: NDArray[np.uint32], binning: Binning, node: Node) -> None:
-    """Check that every test is valid for its feature."""
-    inner = tests[tests["left"] >= 0]
-    check_questions(
-        inner["feature"], inner["cut"], inner["categorical"], inner["missing_left"],
-        np.where(inner["categorical"] == 1, inner["cut"], -1), sets, binning, node,
-    )  # fmt: skip
-
-
-def check_questions(
+def check_tests(
     feature: NDArray[Any],
     cut: NDArray[Any],
     categorical: NDArray[Any],

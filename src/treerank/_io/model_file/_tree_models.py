@@ -9,10 +9,9 @@ import numpy as np
 
 from treerank._base import TreeRanker, _Rules
 from treerank._io.model_file._features import (
-    pack_binning,
-    pack_names,
-    unpack_binning,
-    unpack_names,
+    INPUT,
+    pack_input,
+    unpack_input,
 )
 from treerank._io.model_file._grids import (
     pack_encoding,
@@ -22,7 +21,6 @@ from treerank._io.model_file._grids import (
 )
 from treerank._io.model_file._nodes import Node
 from treerank._io.model_file._rank_trees import pack_tree, unpack_tree
-from treerank._io.model_file._values import pack_classes, unpack_classes
 from treerank._leafrank import LeafRank
 from treerank._reading.partition import OrderedPartition
 from treerank._select.penalty import PenaltyPath
@@ -51,9 +49,7 @@ def pack_ranker(model: TreeRanker) -> dict[str, Any]:
     rules = model.partition_._rules
     assert isinstance(rules, _Rules)
     packed = {
-        "features": pack_names(model, rules.names),
-        "binning": pack_binning(model._binning),
-        "classes": pack_classes(model.label_order_),
+        **pack_input(model, rules.names),
         "tree": _pack_tree(model.tree_),
         "strata": {
             "cells": rules.leaves.astype("<i4"),
@@ -83,13 +79,11 @@ def _pack_tree(tree: CellTree) -> dict[str, Any]:
 
 def unpack_ranker(node: Node, model: TreeRanker) -> None:
     """Restore the attributes that `fit` had set."""
-    names = ["features", "binning", "classes", "tree", "strata"]
+    names = [*INPUT, "tree", "strata"]
     if isinstance(model, TreeRank):
         names += ["unpruned_tree", "shrinkage", "pruning_path"]
     fields = node.fields(*names, optional=("encoding", "splitter_choice"))
-    feature_names = unpack_names(fields["features"], model)
-    model._binning = unpack_binning(fields["binning"], len(feature_names))
-    model.label_order_ = unpack_classes(fields["classes"])
+    feature_names = unpack_input(fields, model)
     read = _tree_reader(fields.get("encoding"), model)
     model.tree_ = read(fields["tree"])
     _unpack_strata(fields["strata"], model, feature_names)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._base import TreeRanker
@@ -20,7 +19,7 @@ from treerank._input.option_types import CategoricalFeatures, FocusLike, Monoton
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_n_jobs
 from treerank._input.stages import stage
-from treerank._input.types import ClassWeight, LabelOrder, RandomStateLike, TableLike
+from treerank._input.types import ClassWeight, Floats, LabelOrder, RandomStateLike, TableLike
 from treerank._input.validation import TrainingData
 from treerank._io.coded_fit import CodedFit
 from treerank._plans.treerank import penalty_of, plan_tree, shrinkages_of, softens
@@ -44,7 +43,6 @@ from treerank._select.splitter_choice import (
 )
 from treerank._trees.ranking_tree import CellTree
 
-Floats = NDArray[np.float64]
 # Number of folds that compare depths of LeafRank on a sample of the rows.
 N_FOLDS = 5
 

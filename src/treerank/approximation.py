@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from treerank._input.types import Floats, Ints
 from treerank.datasets._known_curves import Curve, as_curve, polygon_area
 
 from .datasets import BinaryTruth, OrdinalTruth, RocSurface
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # A knot that raises a piece by less than this, relative to its size, does so only by rounding.
 _ROUNDING = 1e-9
@@ -50,9 +48,9 @@ class RocApproximation:
         Largest vertical gap to the true curve, and area between the two.
     """
 
-    fpr: FloatArray
-    tpr: FloatArray
-    thresholds: FloatArray
+    fpr: Floats
+    tpr: Floats
+    thresholds: Floats
     positive_rate: float
     sup_distance: float
     l1_distance: float
@@ -63,20 +61,20 @@ class RocApproximation:
         return polygon_area(self.fpr, self.tpr)
 
     @property
-    def levels(self) -> FloatArray:
+    def levels(self) -> Floats:
         """Posterior probabilities that separate the cells, decreasing."""
         return self._posterior(self.thresholds, np.ones_like(self.thresholds))
 
     @property
-    def cell_posteriors(self) -> FloatArray:
+    def cell_posteriors(self) -> Floats:
         """Posterior probability of label 1 within each cell, best cell first."""
         return self._posterior(np.diff(self.tpr), np.diff(self.fpr))
 
-    def _posterior(self, positive: FloatArray, negative: FloatArray) -> FloatArray:
+    def _posterior(self, positive: Floats, negative: Floats) -> Floats:
         joint = self.positive_rate * positive
         return np.asarray(joint / (joint + (1 - self.positive_rate) * negative))
 
-    def apply(self, eta: ArrayLike) -> IntArray:
+    def apply(self, eta: ArrayLike) -> Ints:
         """Return the cell of cases with known posterior; 0 is the best."""
         return np.searchsorted(-self.levels, -np.asarray(eta, dtype=np.float64), side="right")
 
@@ -99,8 +97,8 @@ class RocSurfaceApproximation:
     """
 
     surface: RocSurface
-    levels: FloatArray
-    winners: IntArray
+    levels: Floats
+    winners: Ints
     sup_distance: float
     l1_distance: float
 
@@ -109,13 +107,13 @@ class RocSurfaceApproximation:
         """Volume under the approximation."""
         return self.surface.vus
 
-    def apply(self, score: ArrayLike) -> IntArray:
+    def apply(self, score: ArrayLike) -> Ints:
         """Return the cell of cases with known optimal score; 0 is the best."""
         return np.searchsorted(-self.levels, -np.asarray(score, dtype=np.float64), side="right")
 
 
 def approximate_roc(
-    roc: BinaryTruth | Callable[[FloatArray], Any] | Sequence[Any],
+    roc: BinaryTruth | Callable[[Floats], Any] | Sequence[Any],
     depth: int,
     *,
     positive_rate: float | None = None,
@@ -225,8 +223,8 @@ def _check_depth(depth: Any) -> None:
 
 
 def _farthest_points(
-    curve: Curve, fpr: FloatArray, tpr: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    curve: Curve, fpr: Floats, tpr: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return, for each piece, its slope, the point of the curve farthest above it, and the gap."""
     with np.errstate(divide="ignore"):
         slopes = np.diff(tpr) / np.diff(fpr)
@@ -239,8 +237,8 @@ def _farthest_points(
 
 
 def _run_tournament(
-    truth: OrdinalTruth, tails: FloatArray, gain: str
-) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
+    truth: OrdinalTruth, tails: Floats, gain: str
+) -> tuple[Floats, Floats, Ints, Floats]:
     """Return, for each cell, the winning knot, its level, its pair of classes and its gain."""
     weights = np.diff(tails, axis=0)
     # A class absent from a cell gives an infinite ratio: nothing is above it, so nothing is cut.
@@ -264,13 +262,11 @@ def _run_tournament(
     return knot, level, second + 1, lift
 
 
-def _rounding_of_volume(weights: FloatArray) -> FloatArray:
+def _rounding_of_volume(weights: Floats) -> Floats:
     return np.asarray(np.maximum(_ROUNDING * weights.prod(axis=1), 1e-15))
 
 
-def _vus_gain(
-    left: FloatArray, right: FloatArray, better_third: FloatArray, worse_first: FloatArray
-) -> FloatArray:
+def _vus_gain(left: Floats, right: Floats, better_third: Floats, worse_first: Floats) -> Floats:
     """Return the increase in VUS if cells are split and the left part is the better one."""
     (l1, l2, l3), (r1, r2, r3) = left.T, right.T
     split = r1 * l3 * (l2 + r2) / 2 + (l1 * l2 * l3 + r1 * r2 * r3) / 6
@@ -279,7 +275,7 @@ def _vus_gain(
     return np.asarray(outside / 2 + split - whole)
 
 
-def _local_vus(left: FloatArray, right: FloatArray) -> FloatArray:
+def _local_vus(left: Floats, right: Floats) -> Floats:
     """Return the quantity that the tournament compares in the paper, as printed."""
     return np.asarray(right[:, 0] * left[:, 2] / 2 + (left.prod(axis=1) + right.prod(axis=1)) / 6)
 

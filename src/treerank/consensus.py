@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
+from treerank._input.types import Floats
 from treerank.metrics._discordance import discordance
 
 __all__ = ["kendall", "kendall_cost", "mean_rank", "median_rank"]
@@ -22,7 +23,6 @@ __all__ = ["kendall", "kendall_cost", "mean_rank", "median_rank"]
 # Up to this many cells, all ordered partitions are searched.
 EXACT_CELLS = 8
 
-Floats = NDArray[np.float64]
 Order = list[list[int]]  # cells by rank, lowest first; cells in the same list are tied
 
 

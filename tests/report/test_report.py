@@ -182,6 +182,8 @@ def test_bad_input_is_named(tree, data, tmp_path):
         report(tree, x, y, level=2, out=out)
     with pytest.raises(TypeError, match="Got out=3"):
         report(tree, x, y, out=3)
+    with pytest.raises(ValueError, match=r"Got out=.*report\.pdf'; expected a name that ends"):
+        report(tree, x, y, out=tmp_path / "report.pdf")
     assert not list(tmp_path.iterdir())
 
 

@@ -40,6 +40,7 @@ from treerank._binning.binning import (
 )
 from treerank._input.categories import SharedLevels, flat_levels
 from treerank._input.parameters import check_choice
+from treerank._input.types import Floats
 from treerank._input.validation import TrainingData
 from treerank._input.weighted_sum import weighted_sum
 
@@ -56,8 +57,6 @@ MORE_LEVELS_THAN = {"auto": MAX_LEVELS, "levels": None, "statistics": 2}
 # With a second column: how many levels have a code of their own, the rows that such a level needs,
 # and the number of places in the order. All codes together must not be more than MAX_LEVELS.
 MOST_SINGLES, LEAST_ROWS_OF_SINGLE, PLACES = 222, 5, 32
-
-Floats = NDArray[np.float64]
 
 
 class CategoryPlan(NamedTuple):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._binning.binning import Coded
-
-Floats = NDArray[np.float64]
+from treerank._input.types import Floats
 
 
 def code_values(coded: Coded) -> Floats:

@@ -20,12 +20,10 @@ from treerank._input.frames import take_rows_of
 from treerank._input.labels import check_labels
 from treerank._input.parameters import invalid_parameter
 from treerank._input.seed import seed_of
-from treerank._input.types import LabelOrder, RandomStateLike, TableLike
+from treerank._input.types import Floats, LabelOrder, RandomStateLike, TableLike
 from treerank._input.weights import check_weights
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._input import check_level
-
-FloatArray = NDArray[np.float64]
 
 
 def compare(
@@ -152,7 +150,7 @@ def compare(
 class _Data(NamedTuple):
     X: TableLike
     labels: NDArray[np.intp]
-    weight: FloatArray | None
+    weight: Floats | None
     n_classes: int
 
 
@@ -162,7 +160,7 @@ class _Outcome(NamedTuple):
     quality: float
     fit_time: float
     score_time: float
-    scores: FloatArray
+    scores: Floats
 
 
 def _check_estimators(estimators: Any) -> dict[str, Any]:
@@ -234,7 +232,7 @@ def _fit_and_judge(model: Any, data: _Data, fold: Fold) -> _Outcome:
     return _Outcome(float(quality), fitted - start, scored - fitted, scores)
 
 
-def _scores(model: Any, X: TableLike, n_classes: int) -> FloatArray:
+def _scores(model: Any, X: TableLike, n_classes: int) -> Floats:
     """One score per row, higher is better."""
     if hasattr(model, "score_samples"):
         scores = model.score_samples(X)
@@ -257,7 +255,7 @@ def _scores(model: Any, X: TableLike, n_classes: int) -> FloatArray:
     return scores
 
 
-def _smallest_class(labels: NDArray[np.intp], weight: FloatArray | None) -> float:
+def _smallest_class(labels: NDArray[np.intp], weight: Floats | None) -> float:
     """Effective number of rows of the smallest class."""
     weight = np.ones(len(labels)) if weight is None else weight
     sums, squares = (np.bincount(labels, weight**k) for k in (1, 2))

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.frames import frame_of
+from treerank._input.types import Floats
 from treerank.metrics._delong import difference_limits
 from treerank.metrics._structural import Spread, interval_within_unit
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -47,18 +46,18 @@ class Comparison:
 
     names: list[str]
     metric: str
-    fold_scores: FloatArray
-    fit_times: FloatArray
-    score_times: FloatArray
+    fold_scores: Floats
+    fit_times: Floats
+    score_times: Floats
     folds: list[NDArray[np.intp]]
-    held_out: dict[str, list[FloatArray]]
+    held_out: dict[str, list[Floats]]
     overlap: float
     smallest_class: float
     baseline: str | None
     level: float
 
     @property
-    def mean(self) -> FloatArray:
+    def mean(self) -> Floats:
         """Mean of each model over the folds."""
         return np.asarray(self.fold_scores.mean(axis=1))
 
@@ -110,7 +109,7 @@ class Comparison:
             "score_seconds": self.score_times.mean(axis=1),
         }
 
-    def _spread(self, values: FloatArray) -> Spread:
+    def _spread(self, values: Floats) -> Spread:
         """Standard error of a mean over folds, corrected for shared training rows."""
         variance = np.var(values, ddof=1) * (1 / len(values) + self.overlap)
         return Spread(float(np.sqrt(variance)), len(values) - 1.0, self.smallest_class)
@@ -185,12 +184,12 @@ class Comparison:
         return [*line, f"{table['fit_seconds'][i]:.2f}"]
 
 
-def holm(p_values: FloatArray) -> FloatArray:
+def holm(p_values: Floats) -> Floats:
     """Holm's step-down adjustment; NaN stays NaN."""
     return holm_factors(p_values)[0]
 
 
-def holm_factors(p_values: FloatArray) -> tuple[FloatArray, FloatArray]:
+def holm_factors(p_values: Floats) -> tuple[Floats, Floats]:
     """Holm's step-down adjustment, and its factor for each p-value; NaN stays NaN."""
     adjusted, times = np.full(len(p_values), np.nan), np.ones(len(p_values))
     order = np.argsort(p_values)[: int(np.isfinite(p_values).sum())]

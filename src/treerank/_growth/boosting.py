@@ -19,11 +19,10 @@ from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import class_units, log_losses
 from treerank._growth.trees import order_of_content
 from treerank._input.focus import Focus
+from treerank._input.types import Floats
 from treerank._input.weights import Weights
 from treerank._select.quality import quality_of_scores
 from treerank._trees.packed_forest import ForestArrays
-
-FloatArray = NDArray[np.float64]
 
 # Maximum sum of weights, which leaves at least 20 bits for gradients in their products.
 MOST_UNITS = 2.0**40
@@ -106,7 +105,7 @@ class BoostingRows(NamedTuple):
         return on_host(self.made)
 
     @property
-    def weight(self) -> FloatArray:
+    def weight(self) -> Floats:
         """Weights as floats."""
         if self.units is None:
             return np.ones(len(self.rank))
@@ -210,7 +209,7 @@ class ScoredRows:
         rows = self.rows
         return quality_of_scores(self.scores, rows.rank, rows.units, rows.n_classes, focus)
 
-    def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+    def arrays(self) -> tuple[Floats, NDArray[np.intp], Floats]:
         """Return the scores, classes and weights of all rows."""
         return self.scores, self.rows.rank, self.rows.weight
 

@@ -14,8 +14,7 @@ from treerank._device.codes import MadeThere
 from treerank._device.device import Device
 from treerank._device.scoring import PackedTrees
 from treerank._device.table import Features, put_table
-
-FloatArray = NDArray[np.float64]
+from treerank._input.types import Floats
 
 
 class DeviceRounds:
@@ -28,7 +27,7 @@ class DeviceRounds:
         rank: NDArray[np.intp],
         units: NDArray[np.int64] | None,
         features: Features,
-        scores: FloatArray,
+        scores: Floats,
     ) -> None:
         table = put_table(
             device, codes, rank.astype(np.uint8), units, features, memory_of(len(rank))
@@ -40,14 +39,14 @@ class DeviceRounds:
 
     def grow(
         self,
-        first: FloatArray | None,
-        second: FloatArray | None,
+        first: Floats | None,
+        second: Floats | None,
         bits: int,
         scale: float,
         rows: NDArray[np.uint32] | None,
         chosen: NDArray[np.int32],
         options: dict[str, Any],
-        scores: FloatArray | None,
+        scores: Floats | None,
     ) -> Any:
         """Grow a tree on the given derivatives; if they are None, on those of the logistic loss.
 
@@ -66,6 +65,6 @@ class DeviceRounds:
         """Add trees to the scores of all rows; used if they were grown on some of the rows only."""
         self._rounds.add_trees(trees)
 
-    def read_scores(self, scores: FloatArray) -> None:
+    def read_scores(self, scores: Floats) -> None:
         """Copy the scores from the device."""
         self._rounds.read_scores(scores)

@@ -15,10 +15,9 @@ from treerank._growth.losses import start_score
 from treerank._growth.progress import Report
 from treerank._input.focus import Focus
 from treerank._input.stages import stage
+from treerank._input.types import Floats
 from treerank._trees.level_sets import forest_with_sets
 from treerank._trees.packed_forest import ForestArrays, join_forests
-
-FloatArray = NDArray[np.float64]
 
 # Trees that are grown without returning from the core: few enough to be interrupted soon.
 AT_ONCE = 32
@@ -39,7 +38,7 @@ class Scored(Protocol):
     def quality(self, focus: Focus | None) -> float:
         """Return the quality of the ranking by the scores."""
 
-    def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+    def arrays(self) -> tuple[Floats, NDArray[np.intp], Floats]:
         """Return the scores, classes and weights of all rows, in this process."""
 
 
@@ -114,7 +113,7 @@ class Boosted(NamedTuple):
     trees: ForestArrays | None  # None: nothing could be learned
     start: float
     scored: Scored | None  # the training rows
-    validation_scores: FloatArray  # AUC or VUS after each round
+    validation_scores: Floats  # AUC or VUS after each round
     bag_sizes: tuple[int, ...] = ()  # trees of each bag, one bag after the other; (): one bag
 
     @property
@@ -127,7 +126,7 @@ class Boosted(NamedTuple):
         trees = None if self.trees is None else forest_with_sets(self.trees, binning)
         return self._replace(trees=trees)
 
-    def importances(self, n_features: int) -> FloatArray:
+    def importances(self, n_features: int) -> Floats:
         """Return the share of each feature in the Newton gains."""
         gains = np.zeros(n_features) if self.trees is None else self.trees.importance.sum(axis=0)
         return gains / gains.sum() if gains.any() else gains

@@ -18,16 +18,16 @@ from treerank._device.table import Features
 from treerank._growth.boosting_device import DeviceRounds
 from treerank._growth.losses import make_loss
 from treerank._input.stages import stage
+from treerank._input.types import Floats
 from treerank._trees.packed_forest import ForestArrays, Sampling
 from treerank._trees.ranking_tree import CATEGORICAL
 
 if TYPE_CHECKING:
     from treerank._growth.boosting import BoostingPlan, BoostingRows
 
-FloatArray = NDArray[np.float64]
 # First and second derivatives of the loss with respect to the scores; None if the grower computes
 # them itself.
-Derivatives = tuple[FloatArray, FloatArray] | tuple[None, None]
+Derivatives = tuple[Floats, Floats] | tuple[None, None]
 
 GRADIENT_BITS = 30
 
@@ -36,7 +36,7 @@ def grow_rounds(
     rows: BoostingRows,
     binning: Binning,
     plan: BoostingPlan,
-    scores: FloatArray,
+    scores: Floats,
     first: int = 0,
     at_once: int = 1,
 ) -> Generator[ForestArrays | None]:
@@ -70,7 +70,7 @@ def _one_by_one(
     update: Callable[[ForestArrays], None],
     rows: BoostingRows,
     plan: BoostingPlan,
-    scores: FloatArray,
+    scores: Floats,
     first: int,
 ) -> Generator[ForestArrays | None]:
     """Yield the trees that `grow` grows; `update` adds a tree to the scores of all its rows."""
@@ -94,7 +94,7 @@ def _logistic_rounds(
     rounds: _core.BoostingRounds,
     rows: BoostingRows,
     plan: BoostingPlan,
-    scores: FloatArray,
+    scores: Floats,
     first: int,
     at_once: int,
 ) -> Generator[ForestArrays | None]:
@@ -156,7 +156,7 @@ def _is_derived_by_grower(rows: BoostingRows, plan: BoostingPlan) -> bool:
     return plan.loss == "logistic" and rows.n_classes == 2
 
 
-def _loss_of(rows: BoostingRows, plan: BoostingPlan) -> Callable[[FloatArray], Derivatives]:
+def _loss_of(rows: BoostingRows, plan: BoostingPlan) -> Callable[[Floats], Derivatives]:
     return make_loss(plan.loss, rows.rank, rows.weight, rows.units, rows.n_classes, plan.focus)
 
 
@@ -165,7 +165,7 @@ def _rounds_on_device(
     rows: BoostingRows,
     binning: Binning,
     plan: BoostingPlan,
-    scores: FloatArray,
+    scores: Floats,
     first: int,
 ) -> Generator[ForestArrays | None]:
     """Yield the same trees as the core; scores are updated on the device and copied at the end.
@@ -197,7 +197,7 @@ def _grow_tree(
     plan: BoostingPlan,
     settings: _TreeSettings,
     number: int,
-    scores: FloatArray,
+    scores: Floats,
 ) -> ForestArrays | None:
     """Grow a tree by `grow`, or return None if nothing is left to learn.
 
@@ -227,7 +227,7 @@ def _boosted_trees(
     value: NDArray[np.float32],
     set_of: NDArray[np.int32],
     sets: NDArray[np.uint8],
-    importance: FloatArray,
+    importance: Floats,
     left_share: NDArray[np.float32],
 ) -> ForestArrays:
     """Wrap trees of the core, of which each walk adds the value of the slot where it ends."""

@@ -15,18 +15,18 @@ from treerank import _core
 from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import CutConstants, cut_derivatives, cut_sums, log_losses
 from treerank._growth.shards import ROW_SHIFT, Shard
+from treerank._input.types import Floats
 from treerank._input.weights import Weights
 from treerank._trees.packed_forest import ForestArrays, Sampling
 
-FloatArray = NDArray[np.float64]
 ONE = np.uint32(1)
 
 
 class CutsNow(NamedTuple):
     """Constants of the cuts between more than two classes, and their weights."""
 
-    constants: FloatArray
-    importance: FloatArray
+    constants: Floats
+    importance: Floats
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Draw:
 class Derived(NamedTuple):
     """The derivatives that a tree is grown on, before they are rounded."""
 
-    first: FloatArray
-    second: FloatArray
+    first: Floats
+    second: Floats
     rows: NDArray[np.intp] | None  # None: all
 
 
@@ -65,7 +65,7 @@ class ExtremeScores(NamedTuple):
     from_zero: float  # smallest absolute score
 
     @classmethod
-    def of(cls, scores: FloatArray, labels: NDArray[np.uint8]) -> ExtremeScores:
+    def of(cls, scores: Floats, labels: NDArray[np.uint8]) -> ExtremeScores:
         """Return the extremes over some rows; infinite if there are none."""
         return cls(
             float(scores[labels == 1].min(initial=np.inf)),
@@ -138,7 +138,7 @@ def take_fold(shard: Shard, n_folds: int, fold: int, held_out: bool) -> Shard:
     return shard.take(np.flatnonzero((shard.place % n_folds == fold) == held_out))
 
 
-def score(shard: Shard, start: float, trees: list[ForestArrays]) -> FloatArray:
+def score(shard: Shard, start: float, trees: list[ForestArrays]) -> Floats:
     """Return the scores of the rows, with the trees added one after another."""
     scores = np.full(shard.n_rows, start)
     for tree in trees:
@@ -146,18 +146,18 @@ def score(shard: Shard, start: float, trees: list[ForestArrays]) -> FloatArray:
     return scores
 
 
-def move(shard: Shard, scores: FloatArray, tree: ForestArrays, back: bool) -> FloatArray:
+def move(shard: Shard, scores: Floats, tree: ForestArrays, back: bool) -> Floats:
     """Return the scores with a tree added, or subtracted if `back`."""
     return scores - tree.total(shard.codes, 1) if back else scores + tree.total(shard.codes, 1)
 
 
-def log_loss(shard: Shard, scores: FloatArray, sums: ExactSums) -> list[NDArray[np.int64]]:
+def log_loss(shard: Shard, scores: Floats, sums: ExactSums) -> list[NDArray[np.int64]]:
     """Return the sum of the two-class log-loss."""
     return [np.array([sums.of(log_losses(scores, shard.labels), shard.weights.as_units)])]
 
 
 def sums_of_cuts(
-    shard: Shard, scores: FloatArray, cuts: CutConstants, sums: ExactSums
+    shard: Shard, scores: Floats, cuts: CutConstants, sums: ExactSums
 ) -> list[NDArray[np.int64]]:
     """Return the sums that update the constants of cuts between more than two classes."""
     rank = shard.labels.astype(np.intp)
@@ -165,7 +165,7 @@ def sums_of_cuts(
 
 
 def derive(
-    shard: Shard, scores: FloatArray, cuts: CutsNow | None, draw: Draw | None
+    shard: Shard, scores: Floats, cuts: CutsNow | None, draw: Draw | None
 ) -> tuple[Derived, Extent]:
     """Return the derivatives of the logistic loss and the rows of the tree, and their extent."""
     if cuts is None:

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import Binning, Codes
 from treerank._binning.category_statistics import n_codings_in, with_coding
+from treerank._input.types import Floats
 from treerank._trees.packed_forest import ForestArrays, Sampling, mean_out_of_bag
 
 # Consecutive trees that have the same coding: enough to keep several threads busy.
 TREES_PER_CODING = 8
 
-Floats = NDArray[np.float64]
 # `ForestArrays.out_of_bag` or `ForestArrays.out_of_bag_by_feature`.
 Score = Callable[..., tuple[Floats, NDArray[np.int32]]]
 

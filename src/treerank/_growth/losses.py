@@ -16,11 +16,10 @@ from scipy.special import expit, logit
 from treerank._growth.exact_sums import ExactSums
 from treerank._growth.pairwise_logistic import pairwise_logistic_newton
 from treerank._input.focus import Focus
+from treerank._input.types import Floats, Indices
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 UnitArray = NDArray[np.int64]
-Loss = Callable[[FloatArray, IntArray, FloatArray, int], tuple[FloatArray, FloatArray]]
+Loss = Callable[[Floats, Indices, Floats, int], tuple[Floats, Floats]]
 
 # Pairs of scores that are further apart than this have negligible weight compared to others.
 LARGEST_EXPONENT = 300.0
@@ -34,11 +33,11 @@ NEWTON_STEPS, NEWTON_TOLERANCE, LARGEST_STEP, LEAST_CURVATURE = 20, 1e-4, 2.0, 1
 
 
 def pairwise(
-    scores: FloatArray,
-    rank: IntArray,
-    weight: FloatArray,
+    scores: Floats,
+    rank: Indices,
+    weight: Floats,
     n_classes: int,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Derivatives of the mean of ``log(1 + exp(s_j - s_i))`` over pairs with rank i above rank j.
 
     The mean is multiplied by half the total weight, so that the derivatives are of the same
@@ -49,9 +48,7 @@ def pairwise(
     return factor * first, factor * second
 
 
-def top_pairs(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus
-) -> tuple[FloatArray, FloatArray]:
+def top_pairs(scores: Floats, rank: Indices, weight: Floats, focus: Focus) -> tuple[Floats, Floats]:
     """`pairwise` for the top: the weight of each row is multiplied by its membership in the top.
 
     The memberships depend on the scores, but are treated as constants within a round.
@@ -63,7 +60,7 @@ def top_pairs(
     return factor * first, factor * second
 
 
-def soft_top(scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focus) -> FloatArray:
+def soft_top(scores: Floats, rank: Indices, weight: Floats, focus: Focus) -> Floats:
     """Return the membership of each row in the top: 1/2 at its end, almost 0 far below.
 
     The top extends to four times the focus, so that rows below the focus can rise into it. For a
@@ -80,11 +77,11 @@ def soft_top(scores: FloatArray, rank: IntArray, weight: FloatArray, focus: Focu
 
 
 def rankboost(
-    scores: FloatArray,
-    rank: IntArray,
-    weight: FloatArray,
+    scores: Floats,
+    rank: Indices,
+    weight: Floats,
     n_classes: int,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Derivatives of RankBoost's loss, the log of the sum of ``exp(s_j - s_i)`` over pairs.
 
     They are scaled like those of `pairwise`. The weight of a pair is a product of one factor per
@@ -108,11 +105,11 @@ class CumulativeLogistic:
     or two Newton steps.
     """
 
-    def __init__(self, rank: IntArray, units: UnitArray | None, n_classes: int) -> None:
+    def __init__(self, rank: Indices, units: UnitArray | None, n_classes: int) -> None:
         self.rank, self.units = rank, units
         self.cuts = Cuts(class_units(rank, units, n_classes))
 
-    def __call__(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the first and second derivatives with respect to the scores."""
         cuts = self.cuts
         cuts.follow(lambda some: cut_sums(scores, self.rank, self.units, some, cuts.sums))
@@ -155,7 +152,7 @@ class Cuts:
 
 
 def cut_sums(
-    scores: FloatArray, rank: IntArray, units: UnitArray | None, cuts: CutConstants, sums: ExactSums
+    scores: Floats, rank: Indices, units: UnitArray | None, cuts: CutConstants, sums: ExactSums
 ) -> UnitArray:
     """Return for each cut the sums over rows of (predicted - observed) and of the curvature."""
     found = np.empty((len(cuts), 2), dtype=np.int64)
@@ -166,8 +163,8 @@ def cut_sums(
 
 
 def cut_derivatives(
-    scores: FloatArray, rank: IntArray, constants: FloatArray, importance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+    scores: Floats, rank: Indices, constants: Floats, importance: Floats
+) -> tuple[Floats, Floats]:
     """Return the derivatives of the summed losses of all cuts with respect to the scores."""
     first, second = np.zeros_like(scores), np.zeros_like(scores)
     for k, (constant, counts) in enumerate(zip(constants, importance, strict=True)):
@@ -183,12 +180,12 @@ LOSS_NAMES = ("logistic", *PAIR_LOSSES)
 
 def make_loss(
     name: str,
-    rank: IntArray,
-    weight: FloatArray,
+    rank: Indices,
+    weight: Floats,
     units: UnitArray | None,
     n_classes: int,
     focus: Focus | None = None,
-) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+) -> Callable[[Floats], tuple[Floats, Floats]]:
     """Return a function from scores to the derivatives of a loss.
 
     With a focus, the pairwise loss uses pairs of the top. The core computes the derivatives of the
@@ -213,11 +210,11 @@ def start_score(loss: str, units_of_class: UnitArray) -> float:
     return float(logit(units_of_class[1] / units_of_class.sum()))
 
 
-def log_losses(scores: FloatArray, rank: NDArray[Any]) -> FloatArray:
+def log_losses(scores: Floats, rank: NDArray[Any]) -> Floats:
     """Return the two-class log-loss of each row; the scores are log-odds."""
     return np.asarray(np.logaddexp(0, np.where(rank == 1, -scores, scores)))
 
 
-def _weight_of_pairs(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+def _weight_of_pairs(rank: Indices, weight: Floats, n_classes: int) -> float:
     of_class = np.bincount(rank, weight, n_classes)
     return float(of_class.sum() ** 2 - (of_class**2).sum()) / 2

@@ -16,12 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from treerank._input.types import Floats, Indices
 
 N_NODES = 12
 # Between boxes further apart than this, exp(-distance) is below double precision.
@@ -31,30 +29,30 @@ NODES = (chebyshev.chebpts1(N_NODES) + 1) / 2
 TO_LAGRANGE = np.linalg.inv(chebyshev.chebvander(2 * NODES - 1, N_NODES - 1))
 # Score differences between nodes: [distance of the boxes + REACH, source node, target node].
 NEAR = np.arange(-REACH, REACH + 1)[:, None, None] + NODES[:, None] - NODES
-NEAR_SOFTPLUS: FloatArray = np.logaddexp(0, NEAR)
-NEAR_EXPIT: FloatArray = expit(NEAR)
-NEAR_BELL: FloatArray = NEAR_EXPIT * expit(-NEAR)
+NEAR_SOFTPLUS: Floats = np.logaddexp(0, NEAR)
+NEAR_EXPIT: Floats = expit(NEAR)
+NEAR_BELL: Floats = NEAR_EXPIT * expit(-NEAR)
 
 
 class _Boxes(NamedTuple):
     """Rows in boxes of width 1; only boxes with rows are listed, in ascending order."""
 
-    corner: FloatArray
-    of_row: IntArray
-    interpolation: FloatArray
+    corner: Floats
+    of_row: Indices
+    interpolation: Floats
 
 
 class _Weights(NamedTuple):
     """Weights at the nodes, their sum and their first moment, for each class and box."""
 
-    at_nodes: FloatArray
-    total: FloatArray
-    moment: FloatArray
+    at_nodes: Floats
+    total: Floats
+    moment: Floats
 
 
 def pairwise_logistic(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
-) -> tuple[float, FloatArray]:
+    scores: Floats, rank: Indices, weight: Floats, n_classes: int
+) -> tuple[float, Floats]:
     """Return the sum of ``w_i w_j log(1 + exp(s_j - s_i))`` over pairs, and its gradient.
 
     The pairs are those with rank i above rank j.
@@ -94,8 +92,8 @@ def pairwise_logistic(
 
 
 def pairwise_logistic_newton(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
-) -> tuple[FloatArray, FloatArray]:
+    scores: Floats, rank: Indices, weight: Floats, n_classes: int
+) -> tuple[Floats, Floats]:
     """Return the derivatives of that loss by each score, without the weight of the row itself.
 
     Parameters
@@ -131,7 +129,7 @@ def _others(weights: _Weights) -> _Weights:
     return _Weights(*(values.sum(axis=0) - values for values in weights))
 
 
-def _slopes(boxes: _Boxes, other: _Weights, of_class: FloatArray) -> FloatArray:
+def _slopes(boxes: _Boxes, other: _Weights, of_class: Floats) -> Floats:
     """Return the derivative of the loss at each node, for a row of each class.
 
     A worse row j pushes row i up by ``expit(s_j - s_i)``, a better one pushes it down by
@@ -139,16 +137,16 @@ def _slopes(boxes: _Boxes, other: _Weights, of_class: FloatArray) -> FloatArray:
     """
     above = _near_sums(boxes, other, NEAR_EXPIT) + _far_totals(boxes, other)
     better = of_class.sum() - np.cumsum(of_class)
-    slopes: FloatArray = better[:, None, None] - above
+    slopes: Floats = better[:, None, None] - above
     return slopes
 
 
-def _at_rows(at_nodes: FloatArray, boxes: _Boxes, rank: IntArray) -> FloatArray:
-    values: FloatArray = np.einsum("ij,ij->i", at_nodes[rank, boxes.of_row], boxes.interpolation)
+def _at_rows(at_nodes: Floats, boxes: _Boxes, rank: Indices) -> Floats:
+    values: Floats = np.einsum("ij,ij->i", at_nodes[rank, boxes.of_row], boxes.interpolation)
     return values
 
 
-def _put_in_boxes(scores: FloatArray) -> _Boxes:
+def _put_in_boxes(scores: Floats) -> _Boxes:
     floor = np.floor(scores)
     corner, of_row = np.unique(floor, return_inverse=True)
     inside = 2 * (scores - floor) - 1
@@ -156,7 +154,7 @@ def _put_in_boxes(scores: FloatArray) -> _Boxes:
 
 
 def _collect(
-    boxes: _Boxes, scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
+    boxes: _Boxes, scores: Floats, rank: Indices, weight: Floats, n_classes: int
 ) -> _Weights:
     n_boxes = len(boxes.corner)
     cell = rank * n_boxes + boxes.of_row
@@ -168,7 +166,7 @@ def _collect(
     return _Weights(sums[..., :N_NODES], sums[..., N_NODES], sums[..., N_NODES + 1])
 
 
-def _near_sums(boxes: _Boxes, weights: _Weights, kernel: FloatArray) -> FloatArray:
+def _near_sums(boxes: _Boxes, weights: _Weights, kernel: Floats) -> Floats:
     """Return at each node t the sum of weight * kernel(s - t) over the nodes s of near boxes."""
     corner = boxes.corner
     sums = np.zeros_like(weights.at_nodes)
@@ -180,12 +178,12 @@ def _near_sums(boxes: _Boxes, weights: _Weights, kernel: FloatArray) -> FloatArr
     return sums
 
 
-def _far_totals(boxes: _Boxes, weights: _Weights) -> FloatArray:
+def _far_totals(boxes: _Boxes, weights: _Weights) -> Floats:
     """Return at each node the weight in boxes above REACH, where expit is 1."""
     return _tails(weights.total)[:, _out_of_reach(boxes), None]
 
 
-def _far_differences(boxes: _Boxes, weights: _Weights) -> FloatArray:
+def _far_differences(boxes: _Boxes, weights: _Weights) -> Floats:
     """Return at each node t the sum of weight * (s - t) in boxes above REACH.
 
     The softplus of a difference is the difference itself there.
@@ -194,11 +192,11 @@ def _far_differences(boxes: _Boxes, weights: _Weights) -> FloatArray:
     return moment - _far_totals(boxes, weights) * (boxes.corner[:, None] + NODES)
 
 
-def _out_of_reach(boxes: _Boxes) -> IntArray:
+def _out_of_reach(boxes: _Boxes) -> Indices:
     return np.searchsorted(boxes.corner, boxes.corner + REACH, side="right")
 
 
-def _tails(values: FloatArray) -> FloatArray:
+def _tails(values: Floats) -> Floats:
     """Return sums of ``values[:, i:]`` for i = 0 .. values.shape[1]."""
     sums = np.zeros((values.shape[0], values.shape[1] + 1))
     sums[:, :-1] = np.cumsum(values[:, ::-1], axis=1)[:, ::-1]

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.parameters import invalid_parameter
-from treerank._input.types import ClassWeight
-
-Floats = NDArray[np.float64]
+from treerank._input.types import ClassWeight, Floats
 
 
 def with_class_weight(

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.types import FittedClassifier
-
-Floats = NDArray[np.float64]
+from treerank._input.types import FittedClassifier, Floats
 
 
 def label_order_of(model: FittedClassifier) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Types of user input."""
+"""Types of user input, and short names of arrays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from narwhals.typing import IntoDataFrame
 from numpy.typing import ArrayLike, NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Indices: TypeAlias = NDArray[np.intp]
 
 # A matrix, or a data frame of pandas, Polars, Arrow or any other library that narwhals supports.
 TableLike: TypeAlias = ArrayLike | IntoDataFrame

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from treerank import _core
 from treerank._binning.binning import Codes
 from treerank._input.parameters import check_choice, check_integer, check_n_jobs
-from treerank._input.types import TableLike
+from treerank._input.types import Floats, TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._reading.tree_sums import TreeSum, tree_sum
 
-Floats = NDArray[np.float64]
 # For trees with too many paths: the number of random orders of the features, over all trees, and
 # the maximum for one tree. Each order is followed by its reverse.
 N_ORDERS = 400

@@ -19,14 +19,13 @@ from treerank._input.parameters import (
     invalid_parameter,
     is_whole,
 )
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree, as_bytes
 
 if TYPE_CHECKING:
     from treerank._base import TreeRanker
 
-Floats = NDArray[np.float64]
 MAX_GRID = 64  # grid points per feature that the core handles in one walk
 
 

@@ -16,7 +16,7 @@ from treerank._input.label_order import label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer
 from treerank._input.seed import seed_of
-from treerank._input.types import FittedClassifier, RandomStateLike, TableLike
+from treerank._input.types import FittedClassifier, Floats, RandomStateLike, TableLike
 from treerank._input.validation import feature_names
 from treerank._reading.attributions import attributions, rows_of
 from treerank._reading.reasons import check_groups
@@ -27,7 +27,6 @@ from treerank.metrics._input import check_level, check_ordered
 from treerank.metrics._ordinal import _placements
 from treerank.metrics._structural import Spread, spread_of_mean
 
-Floats = NDArray[np.float64]
 DRAWS_AT_ONCE = 64
 
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from treerank._input.types import Floats
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import CATEGORICAL, NO_CUT, SLOT, RankTree, as_bytes, as_records
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._report._sample import Floats
+from treerank._input.types import Floats
 from treerank.metrics._input import BinarySample
 from treerank.metrics._proportion import rows_per_weight, weighted_share_limits
 from treerank.metrics._ties import cumulated_weights

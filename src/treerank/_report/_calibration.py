@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank._report._bands import whole_bands
 from treerank._report._pictures import Picture
-from treerank._report._sample import Floats, ScoredRows
+from treerank._report._sample import ScoredRows
 from treerank.metrics import (
     brier_score_loss,
     calibration_slope,

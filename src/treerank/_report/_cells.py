@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from treerank._base import TreeRanker, rank_leaves
 from treerank._growth.trees import check_monotonic
 from treerank._input.parameters import check_n_jobs
-from treerank._input.types import FittedClassifier
+from treerank._input.types import FittedClassifier, Floats
 from treerank._input.validation import feature_names
 from treerank._reading.rules import cell_rules, side_rule
 from treerank._report._order import adjusted_level, format_apart, rate_difference
-from treerank._report._sample import Floats, ScoredRows
+from treerank._report._sample import ScoredRows
 from treerank._select.pruning import PruningPath
 from treerank._select.quality import ranking_quality
 from treerank._treerank import TreeRank

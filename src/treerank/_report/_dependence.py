@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from treerank._input.categories import SharedLevels, format_level
 from treerank._input.columns import missing_mask
-from treerank._input.types import FittedClassifier
+from treerank._input.types import FittedClassifier, Floats
 from treerank._reading.dependence import partial_dependence
 from treerank._report._pictures import Picture, nice_ticks, short_name, widened
-from treerank._report._sample import Floats, ScoredRows, responses
+from treerank._report._sample import ScoredRows, responses
 from treerank._trees.ranking_tree import RankTree
 
 MAX_DRAWN = 6  # features

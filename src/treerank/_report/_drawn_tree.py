@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
+from treerank._input.types import Floats
 from treerank._report._cells import CellView
 from treerank._report._order import class_values
 from treerank._report._pictures import pixels
 from treerank._report._render import area, percent
-from treerank._report._sample import Floats
 from treerank.plots._tree import better_sides
 from treerank.plots._tree_layout import (
     Layout,

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from treerank._binning.binning import BinnedTable
 from treerank._input.label_order import label_order_of
-from treerank._input.types import FittedClassifier
+from treerank._input.types import FittedClassifier, Floats
 from treerank._reading.importance import Importance, importance_by_shuffling
 from treerank._reading.tree_sums import tree_sum
 from treerank._report._judged import Judged
-from treerank._report._sample import Floats, ScoredRows, bin_once
+from treerank._report._sample import ScoredRows, bin_once
 from treerank.metrics._concordance import pair_weights, spread_of_ratio
 from treerank.metrics._delong import difference_limits
 from treerank.metrics._input import OrderedSample

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treerank._report._pictures import Picture, path, short_name
-from treerank._report._render import check_out, render_page, write
+from treerank._report._render import check_page, render_page, write
 from treerank._report._sample import with_target
 from treerank._report._stability import MOVED, STABLE
 from treerank.metrics._proportion import normal_quantile
@@ -30,7 +30,7 @@ Numbers = Sequence[float | None]
 
 def monitor_page(found: Monitoring, out: Any, title: str | None) -> Path | str:
     """Build the page; write it, or return its text."""
-    target = check_out(out)
+    target = check_page(out)
     text = render_page("monitor.html.jinja", _context(found, title))
     if target is None:
         return text

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank._report._render import area
-from treerank._report._sample import Floats
 from treerank.metrics._proportion import newcombe_limits, normal_quantile, wilson_for_share
 
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from treerank._input.types import Floats
 from treerank._report._order import class_values, mean_limits
 from treerank._report._pictures import Picture, short_name
-from treerank._report._sample import Floats, ScoredRows
+from treerank._report._sample import ScoredRows
 from treerank.metrics import concordance_interval, pairwise_auc_scores, roc_surface, vus_interval
 from treerank.metrics._proportion import normal_quantile, rows_per_weight
 from treerank.metrics._ties import class_weights

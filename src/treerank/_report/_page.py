@@ -32,7 +32,7 @@ from treerank._report._ordinal import (
     surface_picture,
 )
 from treerank._report._reasons import choose_rows, reasons
-from treerank._report._render import check_out, render, require_jinja2, write
+from treerank._report._render import check_out, check_page, render, require_jinja2, write
 from treerank._report._roc import cuts_of_cells, cuts_of_sample, roc_picture, roc_summary
 from treerank._report._sample import ScoredRows, hold_out, read_sample, with_target
 from treerank._report._stability import stability_parts
@@ -166,7 +166,7 @@ def report(
         seed, validation,
     )  # fmt: skip
     require_jinja2()
-    check_out(out)
+    check_page(out)
     training = _read_training(model, train, target)
     if X is not None:
         sample = read_sample(model, X, y, sample_weight, target=target)
@@ -182,7 +182,7 @@ def report(
 
 def write_page(model: Any, judged: Judged, wanted: PageOptions) -> Path | str:
     """Build a page; write it, or return its text."""
-    path = check_out(wanted.out)
+    path = check_page(wanted.out)
     beside = None if isinstance(wanted.appendix, bool) else check_out(wanted.appendix, "appendix")
     model, card = unwrap(model)
     described = judged.described

@@ -18,6 +18,7 @@ from treerank._io.atomic import atomic_write, find_target
 
 # After an underscore, between lower and upper case, and after a dot between letters.
 BREAKS = re.compile(r"(?<=\w_)(?=\w)|(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])")
+PAGE_ENDINGS = ("", ".html", ".htm")
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
@@ -86,6 +87,22 @@ def require_jinja2() -> Any:
             "A report needs jinja2; install it, or treerank-ml[report]."
         ) from None
     return jinja2
+
+
+def is_page_name(path: Path) -> bool:
+    """Whether a page may have this name; with another ending it would pass for another format."""
+    return path.suffix.lower() in PAGE_ENDINGS
+
+
+def check_page(out: Any) -> Path | None:
+    """Raise if a page cannot be written to this path, before any work is done."""
+    path = check_out(out)
+    if path is not None and not is_page_name(path):
+        raise ValueError(
+            f"Got out={str(path)!r}; expected a name that ends in .html: a report is a page for "
+            "browsers, which can print it to PDF."
+        )
+    return path
 
 
 def check_out(out: Any, name: str = "out") -> Path | None:

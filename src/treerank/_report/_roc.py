@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank._report._pictures import Picture
-from treerank._report._sample import Floats, ScoredRows
+from treerank._report._sample import ScoredRows
 from treerank.metrics import auc_interval, gini_score, ks_score, roc_band
 from treerank.metrics._input import BinarySample
 from treerank.metrics._ties import cumulated_weights

@@ -14,7 +14,7 @@ from treerank._forest import RankingForest
 from treerank._input.label_order import by_rank, class_codes, label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_n_jobs
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._input.validation import validate_rows
 from treerank._report._table import RowTable, fingerprint
 from treerank._select.scores import probabilities, ranking_scores, shares_by_rank
@@ -22,8 +22,6 @@ from treerank.metrics._input import check_weights
 from treerank.scoring._calibrator import cross_calibrate
 from treerank.scoring._held_out import HeldOut, held_out_scores
 from treerank.scoring._scorecard import Scorecard, unwrap
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

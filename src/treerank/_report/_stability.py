@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.types import FittedClassifier
-from treerank._report._sample import Floats, ScoredRows
+from treerank._input.types import FittedClassifier, Floats
+from treerank._report._sample import ScoredRows
 from treerank._report._table import RowTable, table_names
 from treerank.metrics import population_stability_index
 from treerank.metrics._scorecard import stability_p_value

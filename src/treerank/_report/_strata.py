@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank._report._cells import CellView, Step, split_points
 from treerank._report._order import class_values, format_break, mean_class, mean_limits, rank_breaks
 from treerank._report._roc import plain
-from treerank._report._sample import Floats
 
 
 def strata(view: CellView, rows: list[dict[str, Any]], classes: NDArray[Any]) -> dict[str, Any]:

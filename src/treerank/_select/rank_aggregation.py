@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import IsotonicRegression
 
+from treerank._input.types import Floats
 from treerank._input.validation import TrainingData
 from treerank._trees.packed_forest import ForestArrays, Sampling, take_rows
 from treerank._trees.splitter_forest import SplitterForest
@@ -28,7 +29,6 @@ REFERENCE_ROWS = 256
 CHECKED_ROWS = 20_000
 ROWS_AT_ONCE = 4096
 
-Floats = NDArray[np.float64]
 Rows = NDArray[Any]  # columns x rows: codes, or the matrix that Python splitters take
 
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from sklearn.utils.parallel import Parallel, delayed
 
 from treerank._binning.encoding import Matrix
+from treerank._input.types import Floats
 from treerank._input.weighted_sum import weighted_sum
 from treerank._trees.packed_forest import Sampling
 from treerank._trees.splitter_tree import SplitterTree
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

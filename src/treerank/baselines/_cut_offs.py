@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from treerank._input.types import Floats, Indices
 
 
-def best_cut_offs(
-    scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
-) -> FloatArray:
+def best_cut_offs(scores: Floats, rank: Indices, weight: Floats, n_classes: int) -> Floats:
     """Return the ascending cut-offs that put the largest weight of rows in their own class.
 
     Rows between cut-off k-1 and cut-off k are assigned to class k. Dynamic programming over the
@@ -62,7 +58,7 @@ def best_cut_offs(
     return _between(values)[cuts]
 
 
-def _between(values: FloatArray) -> FloatArray:
+def _between(values: Floats) -> Floats:
     """Return the V + 1 positions at which V ascending values can be cut, including the ends."""
     margin = max(1.0, float(abs(values[0])), float(abs(values[-1])))
     middle = values[:-1] / 2 + values[1:] / 2

@@ -12,13 +12,12 @@ import os
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import gen_batches
 
-FloatArray = NDArray[np.float64]
+from treerank._input.types import Floats
 
 # "auto" uses the exact kernel up to this many rows: a 200 MB matrix.
 MAX_EXACT_ROWS = 5_000
@@ -33,9 +32,9 @@ BATCH_CELLS = 8_000_000
 class LinearScore:
     """The score ``X @ coef``."""
 
-    coef: FloatArray
+    coef: Floats
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: Floats) -> Floats:
         """Score rows."""
         return X @ self.coef
 
@@ -44,11 +43,11 @@ class LinearScore:
 class KernelScore:
     """The score ``sum_b dual_coef[b] * exp(-gamma * ||x - basis[b]||^2)``."""
 
-    basis: FloatArray
-    dual_coef: FloatArray
+    basis: Floats
+    dual_coef: Floats
     gamma: float
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: Floats) -> Floats:
         """Score rows in batches, so that memory stays bounded."""
         scores = np.empty(len(X))
         for batch in gen_batches(len(X), max(1, BATCH_CELLS // len(self.basis))):
@@ -61,9 +60,9 @@ class KernelScore:
 class LinearFeatures:
     """The columns themselves."""
 
-    values: FloatArray
+    values: Floats
 
-    def score_of(self, coef: FloatArray) -> LinearScore:
+    def score_of(self, coef: Floats) -> LinearScore:
         """Return the scoring rule with these coefficients."""
         return LinearScore(coef)
 
@@ -75,12 +74,12 @@ class CholeskyFeatures:
     With basis rows b and their lower factor T, a row has the features ``T^-1 k(b, x)``.
     """
 
-    values: FloatArray
-    basis: FloatArray
-    triangle: FloatArray
+    values: Floats
+    basis: Floats
+    triangle: Floats
     gamma: float
 
-    def score_of(self, coef: FloatArray) -> KernelScore:
+    def score_of(self, coef: Floats) -> KernelScore:
         """Return the scoring rule with these coefficients."""
         dual_coef = solve_triangular(self.triangle, coef, lower=True, trans="T")
         return KernelScore(self.basis, dual_coef, self.gamma)
@@ -90,17 +89,17 @@ class CholeskyFeatures:
 class NystroemFeatures:
     """Features spanned by a random basis of rows."""
 
-    values: FloatArray
-    basis: FloatArray
-    normalization: FloatArray
+    values: Floats
+    basis: Floats
+    normalization: Floats
     gamma: float
 
-    def score_of(self, coef: FloatArray) -> KernelScore:
+    def score_of(self, coef: Floats) -> KernelScore:
         """Return the scoring rule with these coefficients."""
         return KernelScore(self.basis, self.normalization.T @ coef, self.gamma)
 
 
-def cholesky_features(X: FloatArray, gamma: float) -> CholeskyFeatures:
+def cholesky_features(X: Floats, gamma: float) -> CholeskyFeatures:
     """Factor the kernel matrix of all rows."""
     n_rows = len(X)
     check_memory(
@@ -119,7 +118,7 @@ def cholesky_features(X: FloatArray, gamma: float) -> CholeskyFeatures:
 
 
 def nystroem_features(
-    X: FloatArray, gamma: float, n_components: int, random_state: int | np.random.RandomState | None
+    X: Floats, gamma: float, n_components: int, random_state: int | np.random.RandomState | None
 ) -> NystroemFeatures:
     """Map all rows to the features of a random basis."""
     n_components = min(n_components, len(X))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 from treerank._input.parameters import check_integer
+from treerank._input.types import Floats
 from treerank.baselines._kernel_ranker import KernelRanker
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
-
-FloatArray = NDArray[np.float64]
 
 
 class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
@@ -101,9 +99,7 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
         check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter, 1)
 
-    def _fit_linear(
-        self, features: FloatArray, rows: TrainingRows
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fit_linear(self, features: Floats, rows: TrainingRows) -> tuple[Floats, Floats]:
         model = LogisticRegression(
             C=self.C, tol=self.tol, max_iter=self.max_iter, solver="newton-cg"
         )
@@ -112,5 +108,5 @@ class KernelLogisticRegression(ProbabilisticRanker, KernelRanker):
         self.n_iter_ = int(model.n_iter_[0])
         return model.coef_[0], model.decision_function(features)
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         return super()._raw_scores(X) + self.intercept_

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from treerank._input.parameters import check_choice, check_integer
+from treerank._input.types import Floats
 from treerank.baselines._kernel_features import (
     MAX_EXACT_ROWS,
     CholeskyFeatures,
@@ -19,8 +19,6 @@ from treerank.baselines._kernel_features import (
 )
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
-
-FloatArray = NDArray[np.float64]
 
 
 class KernelRanker(RankingClassifier):
@@ -53,14 +51,14 @@ class KernelRanker(RankingClassifier):
         check_choice("approximation", self.approximation, ("auto", "exact", "nystroem"))
         check_integer("n_components", self.n_components, 1)
 
-    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+    def _fit_rows(self, rows: TrainingRows) -> Floats:
         self.scaler_ = fit_scaler(rows)
         features = self._map_features(self.scaler_.transform(rows.X))
         coef, scores = self._fit_linear(features.values, rows)
         self.scoring_rule_ = features.score_of(coef)
         return scores
 
-    def _map_features(self, X: FloatArray) -> LinearFeatures | CholeskyFeatures | NystroemFeatures:
+    def _map_features(self, X: Floats) -> LinearFeatures | CholeskyFeatures | NystroemFeatures:
         if self.kernel == "linear":
             return LinearFeatures(X)
         gamma = self.gamma
@@ -71,11 +69,9 @@ class KernelRanker(RankingClassifier):
             return cholesky_features(X, gamma)
         return nystroem_features(X, gamma, self.n_components, self.random_state)
 
-    def _fit_linear(
-        self, features: FloatArray, rows: TrainingRows
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fit_linear(self, features: Floats, rows: TrainingRows) -> tuple[Floats, Floats]:
         """Return the coefficients, and the training scores that set the cut-offs."""
         raise NotImplementedError
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         return self.scoring_rule_(self.scaler_.transform(X))

@@ -9,12 +9,11 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 
 from treerank._input.parameters import check_integer
+from treerank._input.types import Floats
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._probabilistic import ProbabilisticRanker
 from treerank.baselines._ranking_classifier import TrainingRows
 from treerank.baselines._regression_tree import RegressionTree
-
-FloatArray = NDArray[np.float64]
 
 # The working response of a badly misclassified row grows without bound; Friedman, Hastie and
 # Tibshirani clip it at a value between 2 and 4.
@@ -82,7 +81,7 @@ class LogitBoost(ProbabilisticRanker):
         check_positive("learning_rate", self.learning_rate)
         check_integer("max_depth", self.max_depth, 1)
 
-    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+    def _fit_rows(self, rows: TrainingRows) -> Floats:
         rng = check_random_state(self.random_state)
         # Trees break ties by rounding; with a fixed order of rows, equal tables give equal trees.
         rows = merge_equal_rows(rows)
@@ -98,7 +97,7 @@ class LogitBoost(ProbabilisticRanker):
             self.estimators_.append(RegressionTree.of(tree))
         return log_odds
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         log_odds = np.zeros(len(X))
         for tree in self.estimators_:
             log_odds += self.learning_rate * tree.predict(X)
@@ -109,11 +108,11 @@ def merge_equal_rows(rows: TrainingRows) -> TrainingRows:
     """Sort the rows and add up the weights of equal rows."""
     table = np.column_stack([rows.X, rows.rank])
     distinct, place = np.unique(table, axis=0, return_inverse=True)
-    weight: FloatArray = np.bincount(place.ravel(), rows.weight).astype(np.float64)
+    weight: Floats = np.bincount(place.ravel(), rows.weight).astype(np.float64)
     return TrainingRows(distinct[:, :-1], distinct[:, -1].astype(np.intp), weight, rows.n_classes)
 
 
-def working_response(log_odds: FloatArray, rank: NDArray[np.intp]) -> tuple[FloatArray, FloatArray]:
+def working_response(log_odds: Floats, rank: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Return the Newton step of the log-odds of each row by itself, and its weight."""
     curvature = np.maximum(expit(log_odds) * expit(-log_odds), SMALLEST_WEIGHT)
     # (y - p) / (p (1 - p)) is 1/p for a positive row and -1/(1-p) for a negative one.

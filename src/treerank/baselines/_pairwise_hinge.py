@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from treerank._input.types import Floats, Indices
 
 
 class _Block(NamedTuple):
@@ -18,10 +16,10 @@ class _Block(NamedTuple):
     with ``upper[:last[b]]``.
     """
 
-    upper: IntArray
-    lower: IntArray
-    first: IntArray
-    last: IntArray
+    upper: Indices
+    lower: Indices
+    first: Indices
+    last: Indices
 
 
 class PairwiseHinge:
@@ -50,9 +48,7 @@ class PairwiseHinge:
     array([ 1., -1.])
     """
 
-    def __init__(
-        self, scores: FloatArray, rank: IntArray, weight: FloatArray, n_classes: int
-    ) -> None:
+    def __init__(self, scores: Floats, rank: Indices, weight: Floats, n_classes: int) -> None:
         # Pairs depend on differences only; a centred score keeps the quadratic form accurate.
         self._scores = scores - scores.mean()
         self._weight = weight
@@ -74,11 +70,11 @@ class PairwiseHinge:
         """Return the loss."""
         return float(self._scores @ (self._pull - 2 * self._margin)) + self._pair_weight
 
-    def gradient(self) -> FloatArray:
+    def gradient(self) -> Floats:
         """Return the derivative of the loss with respect to the scores."""
         return 2 * (self._pull - self._margin)
 
-    def product(self, direction: FloatArray) -> FloatArray:
+    def product(self, direction: Floats) -> Floats:
         """Return half the Hessian with respect to the scores times `direction`."""
         weighted = self._weight * direction
         crossed = np.zeros(len(direction))
@@ -88,13 +84,13 @@ class PairwiseHinge:
         return self._degree * direction - self._weight * crossed
 
 
-def pair_weight(rank: IntArray, weight: FloatArray, n_classes: int) -> float:
+def pair_weight(rank: Indices, weight: Floats, n_classes: int) -> float:
     """Return the sum of ``w_i w_j`` over pairs with rank i above rank j."""
     of_class = np.bincount(rank, weight, n_classes)
     return float(of_class[1:] @ np.cumsum(of_class)[:-1])
 
 
-def _active_blocks(scores: FloatArray, rank: IntArray, n_classes: int) -> list[_Block]:
+def _active_blocks(scores: Floats, rank: Indices, n_classes: int) -> list[_Block]:
     order = np.argsort(scores, kind="stable")
     rank_in_order = rank[order]
     blocks = []
@@ -107,13 +103,13 @@ def _active_blocks(scores: FloatArray, rank: IntArray, n_classes: int) -> list[_
     return blocks
 
 
-def _head_sums(values: FloatArray) -> FloatArray:
+def _head_sums(values: Floats) -> Floats:
     """Return sums of ``values[:i]`` for i = 0 .. len(values)."""
     sums = np.zeros(len(values) + 1)
     np.cumsum(values, out=sums[1:])
     return sums
 
 
-def _tail_sums(values: FloatArray) -> FloatArray:
+def _tail_sums(values: Floats) -> Floats:
     """Return sums of ``values[i:]`` for i = 0 .. len(values)."""
     return _head_sums(values[::-1])[::-1]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treerank._input.parameters import check_integer, check_number
+from treerank._input.types import Floats
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
 from treerank.baselines._stumps import StumpSum, StumpTable, boost_stumps
-
-FloatArray = NDArray[np.float64]
 
 
 class PNormPush(RankingClassifier):
@@ -88,7 +86,7 @@ class PNormPush(RankingClassifier):
         check_positive("smoothing", self.smoothing)
         check_integer("max_bins", self.max_bins, 2)
 
-    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+    def _fit_rows(self, rows: TrainingRows) -> Floats:
         self.stumps_ = boost_stumps(
             StumpTable(rows.X, rows.weight, self.max_bins),
             lambda scores: push_weights(scores, rows, self.p),
@@ -98,11 +96,11 @@ class PNormPush(RankingClassifier):
         )
         return self.stumps_(rows.X)
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         return self.stumps_(X)
 
 
-def push_weights(scores: FloatArray, rows: TrainingRows, p: float) -> FloatArray:
+def push_weights(scores: Floats, rows: TrainingRows, p: float) -> Floats:
     """Return ``w exp(-s)`` for positives and ``w exp(p s)`` for negatives, both rescaled."""
     weights = np.zeros((len(scores), 2))
     positive = rows.rank == 1
@@ -113,9 +111,7 @@ def push_weights(scores: FloatArray, rows: TrainingRows, p: float) -> FloatArray
     return weights
 
 
-def weigh_push(
-    above: FloatArray, below: FloatArray, p: float, smoothing: float
-) -> tuple[FloatArray, FloatArray]:
+def weigh_push(above: Floats, below: Floats, p: float, smoothing: float) -> tuple[Floats, Floats]:
     """Return the gain of each stump, which grows as its best step lowers the loss, and the step.
 
     With q = 1 / (p + 1), the best step multiplies the loss by

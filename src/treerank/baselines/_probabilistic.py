@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from treerank._input.types import Floats
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
-
-FloatArray = NDArray[np.float64]
 
 
 class ProbabilisticRanker(RankingClassifier):
@@ -19,7 +18,7 @@ class ProbabilisticRanker(RankingClassifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
+    def predict_proba(self, X: ArrayLike) -> Floats:
         """Return the probabilities of the two classes.
 
         Parameters
@@ -33,6 +32,6 @@ class ProbabilisticRanker(RankingClassifier):
         log_odds = self.score_samples(X)
         return np.column_stack([expit(-log_odds), expit(log_odds)])
 
-    def _set_cut_offs(self, scores: FloatArray, rows: TrainingRows) -> None:
+    def _set_cut_offs(self, scores: Floats, rows: TrainingRows) -> None:
         self.offset_ = 0.0
         self.cut_offs_ = np.zeros(1)

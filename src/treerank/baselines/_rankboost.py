@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treerank._input.parameters import check_integer
+from treerank._input.types import Floats
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows
 from treerank.baselines._stumps import StumpSum, StumpTable, boost_stumps
-
-FloatArray = NDArray[np.float64]
 
 
 class RankBoost(RankingClassifier):
@@ -80,8 +78,8 @@ class RankBoost(RankingClassifier):
         check_positive("smoothing", self.smoothing)
         check_integer("max_bins", self.max_bins, 2)
 
-    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
-        def weigh(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _fit_rows(self, rows: TrainingRows) -> Floats:
+        def weigh(above: Floats, below: Floats) -> tuple[Floats, Floats]:
             right, wrong = pair_weights(above, below)
             gain = np.square(np.sqrt(right) - np.sqrt(wrong))
             step = 0.5 * np.log((right + self.smoothing) / (wrong + self.smoothing))
@@ -96,11 +94,11 @@ class RankBoost(RankingClassifier):
         )
         return self.stumps_(rows.X)
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         return self.stumps_(X)
 
 
-def row_weights(scores: FloatArray, rows: TrainingRows) -> FloatArray:
+def row_weights(scores: Floats, rows: TrainingRows) -> Floats:
     """Return each row's weight as the better and as the worse member of its pairs.
 
     Column k-1 holds ``w exp(-s)`` for rows of class k >= 1, column K-1+k holds ``w exp(s)``
@@ -117,7 +115,7 @@ def row_weights(scores: FloatArray, rows: TrainingRows) -> FloatArray:
     return weights
 
 
-def pair_weights(above: FloatArray, below: FloatArray) -> tuple[FloatArray, FloatArray]:
+def pair_weights(above: Floats, below: Floats) -> tuple[Floats, Floats]:
     """Return the shares of pair weight that each stump orders correctly and wrongly."""
     n_levels = above.shape[1] // 2
     # Column k: all worse classes 0..k, which are paired with the better class k + 1.

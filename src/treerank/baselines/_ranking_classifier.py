@@ -17,12 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treerank._input.frames import check_numeric
 from treerank._input.labels import SEVERAL_TYPES
 from treerank._input.readable import open_readable
+from treerank._input.types import Floats, Indices
 from treerank._input.validation import all_or_nothing
 from treerank._input.weights import check_weights, scale_weights
 from treerank.baselines._cut_offs import best_cut_offs
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 
 # About the largest single-precision number, as used by scikit-learn's trees; its square, summed
 # over rows and features, fits a double.
@@ -32,9 +30,9 @@ LARGEST_VALUE = 1e38
 class TrainingRows(NamedTuple):
     """Rows of positive weight; `rank` 0 is the worst class."""
 
-    X: FloatArray
-    rank: IntArray
-    weight: FloatArray
+    X: Floats
+    rank: Indices
+    weight: Floats
     n_classes: int
 
 
@@ -68,7 +66,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     """
 
     classes_: NDArray[Any]
-    cut_offs_: FloatArray
+    cut_offs_: Floats
     offset_: float
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -95,7 +93,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             self._set_cut_offs(scores, rows)
         return self
 
-    def score_samples(self, X: ArrayLike) -> FloatArray:
+    def score_samples(self, X: ArrayLike) -> Floats:
         """Return the ranking score of each row; higher is better.
 
         Parameters
@@ -110,7 +108,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
         return self._raw_scores(self._validate_numbers(X, reset=False)) - self.offset_
 
     @available_if(_check_two_classes)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: ArrayLike) -> FloatArray:
+    def decision_function(self, X: ArrayLike) -> Floats:
         """Return the ranking score of each row; positive means the second class.
 
         Parameters
@@ -161,15 +159,15 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise an error for invalid constructor parameters."""
 
-    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+    def _fit_rows(self, rows: TrainingRows) -> Floats:
         """Learn the score; return it for the training rows, to set the cut-offs."""
         raise NotImplementedError
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         """Score checked rows, without the shift."""
         raise NotImplementedError
 
-    def _finite_scores(self, rows: TrainingRows) -> FloatArray:
+    def _finite_scores(self, rows: TrainingRows) -> Floats:
         """Learn the score; raise an error if it leaves the range of doubles."""
         trouble: Exception | None = None
         try:
@@ -185,11 +183,11 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             "columns (StandardScaler), or change the parameters."
         ) from trouble
 
-    def _validate_numbers(self, X: ArrayLike, *, reset: bool) -> FloatArray:
+    def _validate_numbers(self, X: ArrayLike, *, reset: bool) -> Floats:
         """Return X as numbers of moderate size."""
         open_readable(X)
         check_numeric(X, type(self).__name__)
-        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=reset)
+        rows: Floats = validate_data(self, X, dtype=np.float64, reset=reset)
         beyond = np.abs(rows) > LARGEST_VALUE
         if beyond.any():
             row, column = np.argwhere(beyond)[0].tolist()
@@ -228,7 +226,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):
             )
         return TrainingRows(rows, rank, weight, n_classes)
 
-    def _set_cut_offs(self, scores: FloatArray, rows: TrainingRows) -> None:
+    def _set_cut_offs(self, scores: Floats, rows: TrainingRows) -> None:
         cuts = best_cut_offs(scores, rows.rank, rows.weight, rows.n_classes)
         self.offset_ = float(cuts[0]) if rows.n_classes == 2 else 0.0
         self.cut_offs_ = cuts - self.offset_

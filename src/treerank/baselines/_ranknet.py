@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 
 from treerank._growth.pairwise_logistic import pairwise_logistic
 from treerank._input.parameters import check_integer, check_number
+from treerank._input.types import Floats
 from treerank.baselines._pairwise_hinge import pair_weight
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import RankingClassifier, TrainingRows, fit_scaler
-
-FloatArray = NDArray[np.float64]
 
 
 class RankNet(RankingClassifier):
@@ -99,7 +97,7 @@ class RankNet(RankingClassifier):
         check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter, 1)
 
-    def _fit_rows(self, rows: TrainingRows) -> FloatArray:
+    def _fit_rows(self, rows: TrainingRows) -> Floats:
         self.scaler_ = fit_scaler(rows)
         scaled = rows._replace(X=self.scaler_.transform(rows.X))
         start = draw_network(
@@ -120,31 +118,31 @@ class RankNet(RankingClassifier):
         self.n_iter_ = int(found.nit)
         return self.network_(scaled.X)
 
-    def _raw_scores(self, X: FloatArray) -> FloatArray:
+    def _raw_scores(self, X: Floats) -> Floats:
         return self.network_(self.scaler_.transform(X))
 
 
 class Network(NamedTuple):
     """The score ``tanh(X @ hidden + bias) @ output``."""
 
-    hidden: FloatArray
-    bias: FloatArray
-    output: FloatArray
+    hidden: Floats
+    bias: Floats
+    output: Floats
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: Floats) -> Floats:
         """Score rows."""
         return self.activate(X) @ self.output
 
-    def activate(self, X: FloatArray) -> FloatArray:
+    def activate(self, X: Floats) -> Floats:
         """Return the values of the hidden units."""
         return np.tanh(X @ self.hidden + self.bias)
 
-    def flatten(self) -> FloatArray:
+    def flatten(self) -> Floats:
         """Return all weights as one vector."""
         return np.concatenate([self.hidden.ravel(), self.bias, self.output])
 
 
-def unflatten(weights: FloatArray, n_features: int) -> Network:
+def unflatten(weights: Floats, n_features: int) -> Network:
     """Return the network with the given flattened weights."""
     n_units = len(weights) // (n_features + 2)
     hidden, bias, output = np.split(weights, [n_features * n_units, (n_features + 1) * n_units])
@@ -160,9 +158,7 @@ def draw_network(n_features: int, n_units: int, rng: np.random.RandomState) -> N
     return Network(hidden, bias, rng.uniform(-bound, bound, size=n_units))
 
 
-def penalised_loss(
-    weights: FloatArray, rows: TrainingRows, alpha: float
-) -> tuple[float, FloatArray]:
+def penalised_loss(weights: Floats, rows: TrainingRows, alpha: float) -> tuple[float, Floats]:
     """Return the mean logistic loss over pairs, including the penalty, and its gradient."""
     network = unflatten(weights, rows.X.shape[1])
     units = network.activate(rows.X)

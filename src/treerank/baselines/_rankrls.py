@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from treerank._input.types import Floats
 from treerank.baselines._kernel_ranker import KernelRanker
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import TrainingRows
-
-FloatArray = NDArray[np.float64]
 
 DEFAULT_ALPHAS = tuple(float(alpha) for alpha in np.logspace(-4, 6, 21))
 
@@ -82,8 +80,8 @@ class RankRLS(KernelRanker):
     """
 
     alpha_: float
-    loo_errors_: FloatArray
-    loo_scores_: FloatArray
+    loo_errors_: Floats
+    loo_scores_: Floats
 
     def __init__(
         self,
@@ -109,9 +107,7 @@ class RankRLS(KernelRanker):
         for i, alpha in enumerate(self.alphas):
             check_positive(f"alphas[{i}]", alpha)
 
-    def _fit_linear(
-        self, features: FloatArray, rows: TrainingRows
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fit_linear(self, features: Floats, rows: TrainingRows) -> tuple[Floats, Floats]:
         alphas = np.asarray(self.alphas, dtype=np.float64)
         path = ridge_path(features, rows.rank.astype(np.float64), rows.weight, alphas)
         best = int(np.argmin(path.loo_errors))
@@ -125,15 +121,13 @@ class RankRLS(KernelRanker):
 class RidgePath(NamedTuple):
     """Ridge regressions and their leave-one-out predictions, one column per alpha."""
 
-    coefs: FloatArray
-    intercepts: FloatArray
-    loo_scores: FloatArray
-    loo_errors: FloatArray
+    coefs: Floats
+    intercepts: Floats
+    loo_scores: Floats
+    loo_errors: Floats
 
 
-def ridge_path(
-    features: FloatArray, target: FloatArray, weight: FloatArray, alphas: FloatArray
-) -> RidgePath:
+def ridge_path(features: Floats, target: Floats, weight: Floats, alphas: Floats) -> RidgePath:
     """Fit ``sum_i w_i (target_i - b - features_i coef)^2 + alpha ||coef||^2`` for all alphas.
 
     With centred features ``Z = U S V'``, a left-out row has the residual ``e / (1 - d g)``,

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from treerank._input.parameters import check_integer
+from treerank._input.types import Floats
 from treerank._input.warn import warn
 from treerank.baselines._kernel_ranker import KernelRanker
 from treerank.baselines._pairwise_hinge import PairwiseHinge, pair_weight
 from treerank.baselines._parameters import check_positive
 from treerank.baselines._ranking_classifier import TrainingRows
-
-FloatArray = NDArray[np.float64]
 
 # Limits that only ill-posed problems reach (a Gaussian kernel with C of 1e6 and more).
 MAX_CG = 500
@@ -117,9 +115,7 @@ class RankSVM(KernelRanker):
         check_positive("tol", self.tol)
         check_integer("max_iter", self.max_iter, 1)
 
-    def _fit_linear(
-        self, features: FloatArray, rows: TrainingRows
-    ) -> tuple[FloatArray, FloatArray]:
+    def _fit_linear(self, features: Floats, rows: TrainingRows) -> tuple[Floats, Floats]:
         objective = MarginObjective(features, rows, self.C)
         coef, self.n_iter_, converged = minimise_by_newton(objective, self.tol, self.max_iter)
         if not converged:
@@ -135,39 +131,39 @@ class RankSVM(KernelRanker):
 class MarginObjective:
     """The penalised mean squared hinge over pairs, as a function of the coefficients."""
 
-    def __init__(self, features: FloatArray, rows: TrainingRows, C: float) -> None:
+    def __init__(self, features: Floats, rows: TrainingRows, C: float) -> None:
         self.features = features
         self._rows = rows
         pairs = pair_weight(rows.rank, rows.weight, rows.n_classes)
         self._factor = C * float(rows.weight.sum()) / pairs
 
-    def pairs_at(self, scores: FloatArray) -> PairwiseHinge:
+    def pairs_at(self, scores: Floats) -> PairwiseHinge:
         """Return the loss over pairs at these scores, which takes one sort."""
         return PairwiseHinge(scores, self._rows.rank, self._rows.weight, self._rows.n_classes)
 
-    def value(self, coef: FloatArray) -> float:
+    def value(self, coef: Floats) -> float:
         """Return the objective."""
         loss = self.pairs_at(self.features @ coef).loss()
         return 0.5 * float(coef @ coef) + self._factor * loss
 
-    def gradient(self, coef: FloatArray, pairs: PairwiseHinge) -> FloatArray:
+    def gradient(self, coef: Floats, pairs: PairwiseHinge) -> Floats:
         """Return the derivative with respect to the coefficients."""
-        slope: FloatArray = coef + self._factor * (self.features.T @ pairs.gradient())
+        slope: Floats = coef + self._factor * (self.features.T @ pairs.gradient())
         return slope
 
     def hessian(self, pairs: PairwiseHinge) -> LinearOperator:
         """Return the (generalised) second derivative as an operator."""
         size = self.features.shape[1]
 
-        def product(direction: FloatArray) -> FloatArray:
+        def product(direction: Floats) -> Floats:
             curvature = pairs.product(self.features @ direction)
-            result: FloatArray = direction + 2 * self._factor * (self.features.T @ curvature)
+            result: Floats = direction + 2 * self._factor * (self.features.T @ curvature)
             return result
 
         return LinearOperator((size, size), matvec=product, dtype=np.float64)
 
     def slope_along(
-        self, coef: FloatArray, direction: FloatArray, scores: FloatArray, change: FloatArray
+        self, coef: Floats, direction: Floats, scores: Floats, change: Floats
     ) -> Callable[[float], float]:
         """Return the derivative of the objective along `direction`, as a function of the step."""
         along, squared = float(coef @ direction), float(direction @ direction)
@@ -181,7 +177,7 @@ class MarginObjective:
 
 def minimise_by_newton(
     objective: MarginObjective, tol: float, max_iter: int
-) -> tuple[FloatArray, int, bool]:
+) -> tuple[Floats, int, bool]:
     """Minimise the convex, piecewise quadratic objective; return (coef, steps, converged).
 
     Directions come from conjugate gradients, steps from a line search on the slope alone:

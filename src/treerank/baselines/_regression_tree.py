@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from treerank._input.types import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -19,11 +17,11 @@ class RegressionTree:
     A leaf is its own child on both sides.
     """
 
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    right: IntArray
-    value: FloatArray
+    feature: Ints
+    threshold: Floats
+    left: Ints
+    right: Ints
+    value: Floats
     depth: int
 
     @classmethod
@@ -41,7 +39,7 @@ class RegressionTree:
             depth=int(tree.max_depth),
         )
 
-    def predict(self, X: FloatArray) -> FloatArray:
+    def predict(self, X: Floats) -> Floats:
         """Return the value of each row's leaf."""
         with np.errstate(over="ignore"):  # beyond single precision is beyond every threshold
             single = X.astype(np.float32)

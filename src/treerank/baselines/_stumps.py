@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from treerank._input.types import Floats, Indices
 
 # Gains this close to the best are ties, won by the first candidate, so that the order of
 # summation does not choose the stump.
@@ -24,7 +23,7 @@ class _Block(NamedTuple):
     first: int
     shape: tuple[int, int]  # features, bins
     is_candidate: NDArray[np.bool_]  # whether a bin is followed by a cut
-    places: IntArray  # indices of the candidates at these cuts
+    places: Indices  # indices of the candidates at these cuts
 
 
 class StumpTable:
@@ -39,10 +38,10 @@ class StumpTable:
     """
 
     n_rows: int
-    feature: IntArray
-    threshold: FloatArray
+    feature: Indices
+    threshold: Floats
 
-    def __init__(self, X: FloatArray, weight: FloatArray, max_bins: int) -> None:
+    def __init__(self, X: Floats, weight: Floats, max_bins: int) -> None:
         n_rows, n_features = X.shape
         self.n_rows = n_rows
         self._X = X
@@ -73,7 +72,7 @@ class StumpTable:
         )
         self._rows_of_cell = by_row.T.tocsr()
 
-    def sums(self, amounts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def sums(self, amounts: Floats) -> tuple[Floats, Floats]:
         """Return the sums of each column of `amounts` over rows above and below each candidate.
 
         Both are running sums, not differences from a total, so the sum of a side without weight
@@ -98,11 +97,11 @@ class StumpTable:
 class StumpSum:
     """The score ``sum_t step[t] * (x[feature[t]] > threshold[t])``."""
 
-    feature: IntArray
-    threshold: FloatArray
-    step: FloatArray
+    feature: Indices
+    threshold: Floats
+    step: Floats
 
-    def __call__(self, X: FloatArray) -> FloatArray:
+    def __call__(self, X: Floats) -> Floats:
         """Score rows: the sum is a step function of each feature, read by binary search."""
         scores = np.zeros(len(X))
         for j in np.unique(self.feature):
@@ -115,8 +114,8 @@ class StumpSum:
 
 def boost_stumps(
     table: StumpTable,
-    amounts: Callable[[FloatArray], FloatArray],
-    weigh: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+    amounts: Callable[[Floats], Floats],
+    weigh: Callable[[Floats, Floats], tuple[Floats, Floats]],
     *,
     n_estimators: int,
     learning_rate: float,
@@ -155,15 +154,15 @@ def boost_stumps(
     return StumpSum(table.feature[picked], table.threshold[picked], np.array(steps))
 
 
-def _thresholds(values: FloatArray, weight: FloatArray, max_bins: int) -> FloatArray:
+def _thresholds(values: Floats, weight: Floats, max_bins: int) -> Floats:
     """Return where a feature may be cut: between all distinct values, or at quantiles."""
     distinct, place = np.unique(values, return_inverse=True)
-    middle: FloatArray = distinct[:-1] / 2 + distinct[1:] / 2
+    middle: Floats = distinct[:-1] / 2 + distinct[1:] / 2
     # No number lies between neighbouring floats: keep "value > threshold" true above.
     middle = np.where(middle < distinct[1:], middle, distinct[:-1])
     if len(distinct) <= max_bins:
         return middle
     weight_sum = np.bincount(place, weight)
     level = (np.cumsum(weight_sum) - weight_sum / 2) / weight_sum.sum()
-    at_quantile: FloatArray = middle[np.diff(np.floor(level * max_bins)) > 0]
+    at_quantile: Floats = middle[np.diff(np.floor(level * max_bins)) > 0]
     return at_quantile

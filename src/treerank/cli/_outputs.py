@@ -12,8 +12,6 @@ from treerank._io.atomic import find_target
 from treerank._io.parquet_files import SUFFIXES
 from treerank.cli._errors import BadInput
 
-PAGE_ENDINGS = ("", ".html", ".htm")
-
 
 def check_outputs(
     outputs: Mapping[str, str | Path | None],
@@ -45,10 +43,17 @@ def check_outputs(
             raise BadInput(
                 f"{second}: got the same file for {option} and {other}; give each its own file."
             )
-    if page in written and written[page].suffix.lower() not in PAGE_ENDINGS:
+    if page in written:
+        _check_page_name(page, written[page])
+
+
+def _check_page_name(option: str, path: Path) -> None:
+    from treerank._report._render import is_page_name  # noqa: PLC0415 (slow to import)
+
+    if not is_page_name(path):
         raise BadInput(
-            f"Got {page} {written[page]}; expected a name that ends in .html: a report is a page "
-            "for browsers, which can print it to PDF."
+            f"Got {option} {path}; expected a name that ends in .html: a report is a page for "
+            "browsers, which can print it to PDF."
         )
 
 

@@ -31,6 +31,7 @@ from treerank._growth.exact_sums import ExactSums
 from treerank._growth.losses import CutConstants, Cuts
 from treerank._growth.shards import AllRows, Shard
 from treerank._input.focus import Focus
+from treerank._input.types import Floats
 from treerank._input.weights import join_weights
 from treerank._select.quality import quality_of_scores
 from treerank._trees.packed_forest import ForestArrays
@@ -44,8 +45,6 @@ HISTOGRAM_BYTES = 128 * 2**20
 # After this many trees, scores are recomputed from the rows and the trees, so that the scheduler
 # can forget the tasks that led to the old scores.
 FRESH_TREES = 256
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class DaskBoostingRows:
         return np.concatenate(units) if units else None
 
     @property
-    def weight(self) -> FloatArray:
+    def weight(self) -> Floats:
         """Weight of each row, in this process."""
         units = self.units
         return np.ones(self.n_rows) if units is None else units / self.scale
@@ -216,11 +215,11 @@ class DaskScoredRows:
         scores, rows = self._scores(), self.rows
         return quality_of_scores(scores, rows.rank, rows.units, rows.n_classes, focus)
 
-    def arrays(self) -> tuple[FloatArray, NDArray[np.intp], FloatArray]:
+    def arrays(self) -> tuple[Floats, NDArray[np.intp], Floats]:
         """Scores, classes and weights of all rows, in this process."""
         return self._scores(), self.rows.rank, self.rows.weight
 
-    def _scores(self) -> FloatArray:
+    def _scores(self) -> Floats:
         return np.concatenate(self.rows.cluster.result(self.scores))
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treerank._input.types import RandomStateLike
+from treerank._input.types import Floats, RandomStateLike
 
-from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
+from ._truth import SimulatedSample, SmoothBinaryTruth, two_shares
 
 # Distance between the centres, and variance of the positives; negatives are standard normal. The
 # paper only states that both covariances are diagonal and that the distance decreases. With these
@@ -33,16 +33,16 @@ class DiagonalGaussians(SmoothBinaryTruth):
         Negatives, then positives.
     """
 
-    class_shares: FloatArray
-    means: FloatArray
-    variances: FloatArray
+    class_shares: Floats
+    means: Floats
+    variances: Floats
 
     @property
     def n_features(self) -> int:
         """Number of columns of X."""
         return int(self.means.shape[1])
 
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return the log likelihood ratio of positives to negatives at given rows."""
         rows = self._check_rows(X)
         negative, positive = (
@@ -51,7 +51,7 @@ class DiagonalGaussians(SmoothBinaryTruth):
         )
         return np.asarray((negative - positive) / 2)
 
-    def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def rates(self, ratio: ArrayLike) -> tuple[Floats, Floats]:
         """Return false and true positive rate of the rows whose likelihood ratio is above `ratio`.
 
         Uses the formula of Gil-Pelaez with the midpoint rule, whose error is the mass of the tails
@@ -86,7 +86,7 @@ class DiagonalGaussians(SmoothBinaryTruth):
         return float(min(20.0, 0.9 * min(1.0, ratio.min()) / (2 * square + 1e-300)))
 
     @cached_property
-    def _terms(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _terms(self) -> tuple[Floats, Floats, Floats]:
         """Log likelihood ratio of the negatives as a sum of ``a z^2 + b z + c``, with z normal."""
         variance = self.variances[0] / self.variances[1]
         shift = (self.means[0] - self.means[1]) / np.sqrt(self.variances[1])
@@ -105,7 +105,7 @@ class DiagonalGaussians(SmoothBinaryTruth):
         return np.asarray(terms.sum(axis=-1))
 
     @cached_property
-    def _frequencies(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], FloatArray]:
+    def _frequencies(self) -> tuple[tuple[NDArray[Any], NDArray[Any]], Floats]:
         """Characteristic functions of both classes, and the frequencies of their evaluation."""
         low, high = self.log_ratio_range
         step = np.pi / (high - low)
@@ -116,7 +116,7 @@ class DiagonalGaussians(SmoothBinaryTruth):
         waves = (np.exp(self._cumulant(1j * frequency)), np.exp(self._cumulant(1 + 1j * frequency)))
         return waves, frequency
 
-    def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
+    def _draw(self, which: int, size: int, random: np.random.RandomState) -> Floats:
         noise = random.standard_normal((size, self.n_features))
         return np.asarray(self.means[which] + noise * np.sqrt(self.variances[which]))
 

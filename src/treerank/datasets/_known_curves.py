@@ -4,22 +4,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank.datasets._truth import BinaryTruth
-
-FloatArray = NDArray[np.float64]
 
 
 class Curve(Protocol):
     """A concave curve, as the approximation scheme needs it."""
 
-    def touch(
-        self, slope: FloatArray, left: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def touch(self, slope: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         """Return the points between `left` and `right` where the curve has the given slopes."""
 
-    def area(self, knots: FloatArray) -> float:
+    def area(self, knots: Floats) -> float:
         """Return the area under the curve; `knots` are where the integral may be split."""
 
 
@@ -29,27 +25,23 @@ class TruthCurve:
     def __init__(self, truth: BinaryTruth) -> None:
         self.truth = truth
 
-    def touch(
-        self, slope: FloatArray, left: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def touch(self, slope: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         return self.truth.rates(slope)
 
-    def area(self, knots: FloatArray) -> float:
+    def area(self, knots: Floats) -> float:
         return self.truth.auc
 
 
 class FunctionCurve:
     """A concave function: the point with the largest gap is found by golden-section search."""
 
-    def __init__(self, function: Callable[[FloatArray], Any]) -> None:
+    def __init__(self, function: Callable[[Floats], Any]) -> None:
         self.function = function
 
-    def _at(self, fpr: FloatArray) -> FloatArray:
+    def _at(self, fpr: Floats) -> Floats:
         return np.asarray(self.function(fpr), dtype=np.float64)
 
-    def touch(
-        self, slope: FloatArray, left: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def touch(self, slope: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         golden = (np.sqrt(5) - 1) / 2
         low, high = left, right
         # 45 rounds reduce the width below 1e-9 of the piece; the gap is then exact up to rounding.
@@ -60,7 +52,7 @@ class FunctionCurve:
         middle = (low + high) / 2
         return middle, self._at(middle)
 
-    def area(self, knots: FloatArray) -> float:
+    def area(self, knots: Floats) -> float:
         nodes, weights = np.polynomial.legendre.leggauss(32)
         # Denser at both ends, so that an infinite slope at 0 does little harm.
         u = (nodes + 1) / 2
@@ -72,18 +64,16 @@ class FunctionCurve:
 class PolygonCurve:
     """A concave polygon: the point with the largest gap is a corner."""
 
-    def __init__(self, fpr: FloatArray, tpr: FloatArray) -> None:
+    def __init__(self, fpr: Floats, tpr: Floats) -> None:
         self.fpr, self.tpr = fpr, tpr
         with np.errstate(divide="ignore", invalid="ignore"):
             self.falling_slopes = -np.diff(tpr) / np.diff(fpr)
 
-    def touch(
-        self, slope: FloatArray, left: FloatArray, right: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def touch(self, slope: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
         corner = np.searchsorted(self.falling_slopes, -slope)
         return self.fpr[corner], self.tpr[corner]
 
-    def area(self, knots: FloatArray) -> float:
+    def area(self, knots: Floats) -> float:
         return polygon_area(self.fpr, self.tpr)
 
 
@@ -98,7 +88,7 @@ def as_curve(roc: Any) -> Curve:
     return PolygonCurve(*_check_polygon(roc))
 
 
-def _check_polygon(roc: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
+def _check_polygon(roc: Sequence[Any]) -> tuple[Floats, Floats]:
     if not isinstance(roc, Sequence) or len(roc) not in (2, 3):
         raise ValueError("Got no ROC curve; expected a truth, a function or a pair (fpr, tpr).")
     fpr, tpr = (np.asarray(values, dtype=np.float64) for values in roc[:2])
@@ -118,5 +108,5 @@ def _check_polygon(roc: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
     return fpr, tpr
 
 
-def polygon_area(fpr: FloatArray, tpr: FloatArray) -> float:
+def polygon_area(fpr: Floats, tpr: Floats) -> float:
     return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)

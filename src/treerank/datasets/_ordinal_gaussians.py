@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from treerank._input.types import RandomStateLike
+from treerank._input.types import Floats, RandomStateLike
 
 from ._roc_surface import RocSurface
-from ._truth import FloatArray, OrdinalTruth, SimulatedSample, check_shares
+from ._truth import OrdinalTruth, SimulatedSample, check_shares
 
 _CENTRES = np.array([0.0, 0.5, 1.0])
 _SPREAD = 0.5
@@ -37,30 +37,30 @@ class OrdinalGaussians(OrdinalTruth):
         Standard deviation of both features, before conditioning.
     """
 
-    class_shares: FloatArray
-    centres: FloatArray
+    class_shares: Floats
+    centres: Floats
     spread: float
     n_features = 2
     on_unit_square = True
 
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return the sum of the features."""
         return np.asarray(self._check_rows(X).sum(axis=1))
 
-    def log_densities(self, X: ArrayLike) -> FloatArray:
+    def log_densities(self, X: ArrayLike) -> Floats:
         """Return the log density of every class at given rows."""
         rows = self._check_rows(X)[:, :, np.newaxis]
         squares = np.sum(((rows - self.centres) / self.spread) ** 2, axis=1)
         return np.asarray(-squares / 2 - np.log(2 * np.pi * self.spread**2 * self._square_masses))
 
-    def tails(self, level: ArrayLike) -> FloatArray:
+    def tails(self, level: ArrayLike) -> Floats:
         """Return, for each class, the probability of a sum above `level`."""
         start = np.clip(np.asarray(level, dtype=np.float64), 0, 2)
         # The density has a kink at 1, the sum of the other two corners of the square.
         lower = self._integral(np.minimum(start, 1), 1.0)
         return np.clip(lower + self._integral(np.maximum(start, 1), 2.0), 0, 1)
 
-    def level(self, pair: int, ratio: ArrayLike) -> FloatArray:
+    def level(self, pair: int, ratio: ArrayLike) -> Floats:
         """Return the sum above which class ``pair + 1`` is `ratio` times as likely as ``pair``."""
         below, above = self.centres[pair - 1], self.centres[pair]
         masses = self._square_masses
@@ -90,12 +90,12 @@ class OrdinalGaussians(OrdinalTruth):
         return float(np.sum(np.tile(_WEIGHTS, 2) * chains))
 
     @cached_property
-    def _square_masses(self) -> FloatArray:
+    def _square_masses(self) -> Floats:
         """Mass of each unconditioned Gaussian in the square."""
         side = ndtr((1 - self.centres) / self.spread) - ndtr(-self.centres / self.spread)
         return np.asarray(side**2)
 
-    def _density(self, total: FloatArray) -> FloatArray:
+    def _density(self, total: Floats) -> Floats:
         """Return the density of the sum in each class, on a new last axis."""
         scale = np.sqrt(2) * self.spread
         z = (total[..., np.newaxis] - 2 * self.centres) / scale
@@ -105,13 +105,13 @@ class OrdinalGaussians(OrdinalTruth):
         height = np.exp(-0.5 * z**2) / (scale * np.sqrt(2 * np.pi) * self._square_masses)
         return np.asarray(height * inside)
 
-    def _integral(self, start: FloatArray, end: float) -> FloatArray:
+    def _integral(self, start: Floats, end: float) -> Floats:
         """Return the mass of each class between `start` and `end`, on a new last axis."""
         width = (end - start)[..., np.newaxis]
         density = self._density(start[..., np.newaxis] + width * _NODES)
         return np.asarray(np.einsum("...nk,n->...k", density, _WEIGHTS) * width)
 
-    def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
+    def _draw(self, which: int, size: int, random: np.random.RandomState) -> Floats:
         low, high = ndtr((np.array([0.0, 1.0]) - self.centres[which]) / self.spread)
         normal = ndtri(random.uniform(low, high, size=(size, 2)))
         # Rounding of the normal quantile may exceed the border by a unit in the last place.

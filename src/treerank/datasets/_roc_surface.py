@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from treerank._input.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class RocSurface:
     (0.5, 0.1667)
     """
 
-    tails: FloatArray
+    tails: Floats
 
     def __post_init__(self) -> None:
         tails = np.asarray(self.tails, dtype=np.float64)
@@ -47,18 +47,18 @@ class RocSurface:
             raise ValueError("Got tails that do not rise from 0 to 1 in every column.")
         object.__setattr__(self, "tails", tails)
 
-    def __call__(self, alpha: ArrayLike, gamma: ArrayLike) -> FloatArray:
+    def __call__(self, alpha: ArrayLike, gamma: ArrayLike) -> Floats:
         """Return the correctly assigned share of class 2, given those of class 1 and class 3."""
-        height: FloatArray = self.above_first(alpha) - self.above_second(gamma)
+        height: Floats = self.above_first(alpha) - self.above_second(gamma)
         return np.maximum(height, 0.0)
 
-    def above_first(self, alpha: ArrayLike) -> FloatArray:
+    def above_first(self, alpha: ArrayLike) -> Floats:
         """Return the share of class 2 above the threshold that keeps `alpha` of class 1 below."""
         first, second, _ = self.tails.T
         # For equal abscissas numpy.interp takes the last: the largest share of class 2.
         return np.asarray(np.interp(1 - np.asarray(alpha), first, second))
 
-    def above_second(self, gamma: ArrayLike) -> FloatArray:
+    def above_second(self, gamma: ArrayLike) -> Floats:
         """Return the share of class 2 above the threshold that keeps `gamma` of class 3 above."""
         _, second, third = self.tails[::-1].T
         # Read backwards, so that for equal abscissas the smallest share of class 2 is taken.
@@ -69,14 +69,14 @@ class RocSurface:
         """Volume under the surface: the probability that cases of each class are in order."""
         return partition_vus(np.diff(self.tails, axis=0))
 
-    def grid(self, n_points: int = 101) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def grid(self, n_points: int = 101) -> tuple[Floats, Floats, Floats]:
         """Return `alpha`, `gamma` and the surface on a square grid, ready to be plotted."""
         axis = np.linspace(0, 1, n_points)
         alpha, gamma = np.meshgrid(axis, axis, indexing="ij")
         return alpha, gamma, self(alpha, gamma)
 
 
-def partition_vus(masses: FloatArray) -> float:
+def partition_vus(masses: Floats) -> float:
     """Return the VUS of ordered cells, best first, from their share of each of three classes.
 
     Ties of two classes count 1/2, of three 1/6 (formula (1) of Clémençon and Robbiano 2013).

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
-from treerank._input.types import RandomStateLike
+from treerank._input.types import Floats, RandomStateLike
 
-from ._truth import FloatArray, SimulatedSample, SmoothBinaryTruth, two_shares
+from ._truth import SimulatedSample, SmoothBinaryTruth, two_shares
 
 _PAIRS = {
     # Section 6.2 of Clémençon, Depecker and Vayatis (2011): H (negatives), then G (positives). The
@@ -47,19 +47,19 @@ class TruncatedGaussians(SmoothBinaryTruth):
     covariances : ndarray of shape (2, 2, 2)
     """
 
-    class_shares: FloatArray
-    means: FloatArray
-    covariances: FloatArray
+    class_shares: Floats
+    means: Floats
+    covariances: Floats
     n_features = 2
     on_unit_square = True
 
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return the log likelihood ratio of positives to negatives at given rows."""
         rows = self._check_rows(X)
         square, cross, linear, constant = self._in_second(rows[:, 0])
         return np.asarray((square * rows[:, 1] + cross + linear) * rows[:, 1] + constant)
 
-    def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def rates(self, ratio: ArrayLike) -> tuple[Floats, Floats]:
         """Return false and true positive rate of the rows whose likelihood ratio is above `ratio`.
 
         On each vertical line the level set is at most two intervals, whose Gaussian mass is known.
@@ -87,7 +87,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         return float(values.min()), float(values.max())
 
     @cached_property
-    def _quadratic(self) -> tuple[FloatArray, FloatArray, float]:
+    def _quadratic(self) -> tuple[Floats, Floats, float]:
         """Log likelihood ratio as ``x A x + b x + c``."""
         precisions = np.linalg.inv(self.covariances)
         pull = np.einsum("kij,kj->ki", precisions, self.means)
@@ -101,7 +101,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         )
 
     @cached_property
-    def _square_masses(self) -> FloatArray:
+    def _square_masses(self) -> Floats:
         """Mass of each unconditioned Gaussian in the square."""
         return np.array(
             [
@@ -110,29 +110,29 @@ class TruncatedGaussians(SmoothBinaryTruth):
             ]
         )
 
-    def _conditional(self, which: int, x: FloatArray) -> tuple[FloatArray, float]:
+    def _conditional(self, which: int, x: Floats) -> tuple[Floats, float]:
         """Return mean and standard deviation of the second feature, given the first."""
         mean, covariance = self.means[which], self.covariances[which]
         slope = covariance[0, 1] / covariance[0, 0]
         return mean[1] + slope * (x - mean[0]), np.sqrt(covariance[1, 1] - slope * covariance[0, 1])
 
-    def _marginal(self, which: int, x: FloatArray) -> FloatArray:
+    def _marginal(self, which: int, x: Floats) -> Floats:
         """Return the density of the first feature, not conditioned on the square."""
         scale = np.sqrt(self.covariances[which][0, 0])
         z = (x - self.means[which][0]) / scale
         return np.asarray(np.exp(-0.5 * z**2) / (scale * np.sqrt(2 * np.pi)))
 
-    def _inside(self, which: int, x: FloatArray) -> FloatArray:
+    def _inside(self, which: int, x: Floats) -> Floats:
         """Return the probability, given the first feature, that the second is in the square."""
         mean, spread = self._conditional(which, x)
         return np.asarray(ndtr((1 - mean) / spread) - ndtr(-mean / spread))
 
-    def _in_second(self, x: FloatArray) -> tuple[float, FloatArray, float, FloatArray]:
+    def _in_second(self, x: Floats) -> tuple[float, Floats, float, Floats]:
         """Return the log likelihood ratio at first feature x as a polynomial in the second."""
         A, b, c = self._quadratic
         return float(A[1, 1]), 2 * A[0, 1] * x, float(b[1]), (A[0, 0] * x + b[0]) * x + c
 
-    def _line_mass(self, which: int, x: FloatArray, levels: FloatArray) -> FloatArray:
+    def _line_mass(self, which: int, x: Floats, levels: Floats) -> Floats:
         """Return the density at first feature x of the part of its line above the level."""
         square, cross, linear, constant = self._in_second(x)
         cuts = _roots(square, cross + linear, constant - levels)
@@ -144,7 +144,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         height = self._marginal(which, x) / self._square_masses[which]
         return np.asarray(height * np.sum(pieces * above, axis=0))
 
-    def _turning_points(self, levels: FloatArray) -> FloatArray:
+    def _turning_points(self, levels: Floats) -> Floats:
         """Return the first features where the level curve meets the border or is vertical."""
         A, b, c = self._quadratic
         bottom = _roots(A[0, 0], b[0], c - levels)
@@ -156,7 +156,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         )
         return np.asarray(np.sort(np.concatenate([bottom, top, tangent]), axis=0).T)
 
-    def _stationary_points(self) -> FloatArray:
+    def _stationary_points(self) -> Floats:
         """Return the points of the square, besides corners, where the ratio may be extreme."""
         A, b, _ = self._quadratic
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,7 +166,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
                 points.append(np.array([side, -(b[1] + 2 * A[0, 1] * side) / (2 * A[1, 1])]))
         return np.asarray(np.clip(np.nan_to_num(np.array(points)), 0, 1))
 
-    def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
+    def _draw(self, which: int, size: int, random: np.random.RandomState) -> Floats:
         """Draw the first feature by rejection, the second from its conditional distribution."""
         mean, scale = self.means[which][0], np.sqrt(self.covariances[which][0, 0])
         low, high = ndtr(-mean / scale), ndtr((1 - mean) / scale)
@@ -183,7 +183,7 @@ class TruncatedGaussians(SmoothBinaryTruth):
         return np.asarray(np.clip(np.column_stack([first, second]), 0, 1))
 
 
-def _roots(square: ArrayLike, linear: ArrayLike, constant: ArrayLike) -> FloatArray:
+def _roots(square: ArrayLike, linear: ArrayLike, constant: ArrayLike) -> Floats:
     """Return both roots of a quadratic, ascending and clipped to [0, 1]; 0 if there is none."""
     a, b, c = np.broadcast_arrays(square, linear, constant)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -10,16 +10,14 @@ from functools import cached_property
 from typing import Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit, softmax
 from sklearn.utils import check_array, check_random_state
 
-from treerank._input.types import RandomStateLike
+from treerank._input.types import Floats, Ints, RandomStateLike
 
 from ._roc_surface import RocSurface
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 TruthT = TypeVar("TruthT", bound="Truth")
 
 
@@ -38,9 +36,9 @@ class SimulatedSample(Generic[TruthT]):
         The model. ``truth.sample(n)`` draws a test sample from it.
     """
 
-    X: FloatArray
-    y: IntArray
-    eta: FloatArray
+    X: Floats
+    y: Ints
+    eta: Floats
     truth: TruthT
 
 
@@ -55,9 +53,9 @@ class RocCurve(NamedTuple):
         Likelihood ratio above which a row is selected; the slope of the curve at that point.
     """
 
-    fpr: FloatArray
-    tpr: FloatArray
-    thresholds: FloatArray
+    fpr: Floats
+    tpr: Floats
+    thresholds: Floats
 
 
 class Truth(ABC):
@@ -71,7 +69,7 @@ class Truth(ABC):
         The labels.
     """
 
-    class_shares: FloatArray
+    class_shares: Floats
     on_unit_square = False
 
     @property
@@ -81,23 +79,23 @@ class Truth(ABC):
 
     @property
     @abstractmethod
-    def classes(self) -> IntArray:
+    def classes(self) -> Ints:
         """The labels, worst first."""
 
     @abstractmethod
-    def posterior(self, X: ArrayLike) -> FloatArray:
+    def posterior(self, X: ArrayLike) -> Floats:
         """Return the probability of the labels at given rows."""
 
     @abstractmethod
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return an optimal score: no score ranks better."""
 
     @abstractmethod
-    def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
+    def _draw(self, which: int, size: int, random: np.random.RandomState) -> Floats:
         """Draw rows of the class at position `which`."""
 
-    def _check_rows(self, X: ArrayLike) -> FloatArray:
-        rows: FloatArray = check_array(X, dtype=np.float64)
+    def _check_rows(self, X: ArrayLike) -> Floats:
+        rows: Floats = check_array(X, dtype=np.float64)
         if rows.shape[1] != self.n_features:
             raise ValueError(f"Got {rows.shape[1]} columns in X; expected {self.n_features}.")
         if self.on_unit_square and np.any((rows < 0) | (rows > 1)):
@@ -136,7 +134,7 @@ class BinaryTruth(Truth):
     """A model of two classes, ranked by their likelihood ratio (Neyman and Pearson)."""
 
     @property
-    def classes(self) -> IntArray:
+    def classes(self) -> Ints:
         """The labels, 0 and 1."""
         return np.arange(2)
 
@@ -146,11 +144,11 @@ class BinaryTruth(Truth):
         return float(self.class_shares[1])
 
     @abstractmethod
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return the log likelihood ratio of positives to negatives at given rows."""
 
     @abstractmethod
-    def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def rates(self, ratio: ArrayLike) -> tuple[Floats, Floats]:
         """Return false and true positive rate of the rows whose likelihood ratio is above `ratio`.
 
         The optimal curve has slope `ratio` at that point.
@@ -166,9 +164,9 @@ class BinaryTruth(Truth):
     def auc(self) -> float:
         """The area under the optimal ROC curve, which no score exceeds."""
 
-    def posterior(self, X: ArrayLike) -> FloatArray:
+    def posterior(self, X: ArrayLike) -> Floats:
         """Return the probability of label 1 at given rows."""
-        eta: FloatArray = expit(self.score(X) + logit(self.positive_rate))
+        eta: Floats = expit(self.score(X) + logit(self.positive_rate))
         return eta
 
 
@@ -216,20 +214,20 @@ class OrdinalTruth(Truth):
     """
 
     @property
-    def classes(self) -> IntArray:
+    def classes(self) -> Ints:
         """The labels 1 < 2 < … < K."""
         return np.arange(1, self.class_shares.size + 1)
 
     @abstractmethod
-    def log_densities(self, X: ArrayLike) -> FloatArray:
+    def log_densities(self, X: ArrayLike) -> Floats:
         """Return the log density of every class at given rows, of shape (n_rows, K)."""
 
     @abstractmethod
-    def tails(self, level: ArrayLike) -> FloatArray:
+    def tails(self, level: ArrayLike) -> Floats:
         """Return, for each class, the probability of a score above `level`."""
 
     @abstractmethod
-    def level(self, pair: int, ratio: ArrayLike) -> FloatArray:
+    def level(self, pair: int, ratio: ArrayLike) -> Floats:
         """Return the score above which class ``pair + 1`` is `ratio` times as likely as ``pair``.
 
         `pair` counts from 1. Ratios that are not reached give the end of the scale.
@@ -245,22 +243,22 @@ class OrdinalTruth(Truth):
     def vus(self) -> float:
         """The volume under the optimal ROC surface, which no score exceeds."""
 
-    def posterior(self, X: ArrayLike) -> FloatArray:
+    def posterior(self, X: ArrayLike) -> Floats:
         """Return the probability of every class at given rows, of shape (n_rows, K)."""
         # An absent class has log density -inf, which softmax handles correctly.
         with np.errstate(divide="ignore"):
-            eta: FloatArray = softmax(self.log_densities(X) + np.log(self.class_shares), axis=1)
+            eta: Floats = softmax(self.log_densities(X) + np.log(self.class_shares), axis=1)
         return eta
 
 
-def two_shares(positive_rate: float) -> FloatArray:
+def two_shares(positive_rate: float) -> Floats:
     """Return the class shares of a binary model."""
     if not 0 < positive_rate < 1:
         raise ValueError(f"Got positive_rate={positive_rate}; expected a number between 0 and 1.")
     return np.array([1 - positive_rate, positive_rate])
 
 
-def check_shares(class_shares: ArrayLike | None, default: FloatArray) -> FloatArray:
+def check_shares(class_shares: ArrayLike | None, default: Floats) -> Floats:
     """Return the class shares of an ordinal model."""
     shares = default if class_shares is None else np.asarray(class_shares, dtype=np.float64)
     if shares.shape != default.shape or np.any(shares <= 0) or not np.isclose(shares.sum(), 1):

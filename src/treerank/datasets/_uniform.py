@@ -6,19 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank._input.types import RandomStateLike
+from treerank._input.types import Floats, Indices, RandomStateLike
 
 from ._roc_surface import RocSurface
-from ._truth import (
-    BinaryTruth,
-    FloatArray,
-    IntArray,
-    OrdinalTruth,
-    RocCurve,
-    SimulatedSample,
-    check_shares,
-    two_shares,
-)
+from ._truth import BinaryTruth, OrdinalTruth, RocCurve, SimulatedSample, check_shares, two_shares
 
 # Section 6.1 of Clémençon, Depecker and Vayatis (2011): quarters of the square, row by row from the
 # bottom. The paper's X1, X2, X4, X3; it gives eta = 0.7 for the first, which is 2/3 rounded.
@@ -44,15 +35,13 @@ _ODDS_3_2 = np.array([0.0, 0.0, 0.6, 0.8, 1.0, 1.0, 5 / 3, 2.5, 1000.0])
 _RANKS = np.array([0, 4, 2, 8, 3, 1, 6, 5, 7])
 
 
-def _locate(X: FloatArray, side: int) -> IntArray:
+def _locate(X: Floats, side: int) -> Indices:
     """Return the cell of each row, numbered row by row from the bottom."""
     column, row = np.minimum((X * side).astype(np.int64), side - 1).T
     return np.asarray(column + side * row)
 
 
-def _draw_in_cells(
-    masses: FloatArray, side: int, size: int, random: np.random.RandomState
-) -> FloatArray:
+def _draw_in_cells(masses: Floats, side: int, size: int, random: np.random.RandomState) -> Floats:
     cell = random.choice(masses.size, size=size, p=masses)
     corner = np.column_stack([cell % side, cell // side])
     return np.asarray((corner + random.random_sample((size, 2))) / side)
@@ -69,21 +58,21 @@ class UniformMixture(BinaryTruth):
         Share of negatives and positives in each cell, row by row from the bottom.
     """
 
-    class_shares: FloatArray
-    masses: FloatArray
+    class_shares: Floats
+    masses: Floats
     side = 2
     n_features = 2
     on_unit_square = True
 
     @property
-    def _ratios(self) -> FloatArray:
+    def _ratios(self) -> Floats:
         return np.asarray(self.masses[:, 1] / self.masses[:, 0])
 
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return the log likelihood ratio of positives to negatives at given rows."""
         return np.asarray(np.log(self._ratios)[_locate(self._check_rows(X), self.side)])
 
-    def rates(self, ratio: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def rates(self, ratio: ArrayLike) -> tuple[Floats, Floats]:
         """Return false and true positive rate of the cells whose ratio is above `ratio`."""
         taken = self._ratios > np.asarray(ratio, dtype=np.float64)[..., np.newaxis]
         fpr, tpr = np.moveaxis(taken @ self.masses, -1, 0)
@@ -101,7 +90,7 @@ class UniformMixture(BinaryTruth):
         fpr, tpr, _ = self.roc
         return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
 
-    def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
+    def _draw(self, which: int, size: int, random: np.random.RandomState) -> Floats:
         return _draw_in_cells(self.masses[:, which], self.side, size, random)
 
 
@@ -118,28 +107,28 @@ class OrdinalUniform(OrdinalTruth):
         Share of each class in each cell, worst cell first.
     """
 
-    class_shares: FloatArray
-    masses: FloatArray
+    class_shares: Floats
+    masses: Floats
     side = 3
     n_features = 2
     on_unit_square = True
 
-    def score(self, X: ArrayLike) -> FloatArray:
+    def score(self, X: ArrayLike) -> Floats:
         """Return the rank of each row's cell."""
         return _RANKS[_locate(self._check_rows(X), self.side)].astype(np.float64)
 
-    def log_densities(self, X: ArrayLike) -> FloatArray:
+    def log_densities(self, X: ArrayLike) -> Floats:
         """Return the log density of every class at given rows; -inf if a class is absent."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.masses * len(self.masses))
         return np.asarray(logs[self.score(X).astype(np.int64)])
 
-    def tails(self, level: ArrayLike) -> FloatArray:
+    def tails(self, level: ArrayLike) -> Floats:
         """Return, for each class, the share of the cells ranked above `level`."""
         taken = np.arange(len(self.masses)) > np.asarray(level, dtype=np.float64)[..., np.newaxis]
         return np.asarray(taken @ self.masses)
 
-    def level(self, pair: int, ratio: ArrayLike) -> FloatArray:
+    def level(self, pair: int, ratio: ArrayLike) -> Floats:
         """Return the rank above which class ``pair + 1`` is over `ratio` times as likely."""
         with np.errstate(divide="ignore"):
             ratios = self.masses[:, pair] / self.masses[:, pair - 1]
@@ -156,7 +145,7 @@ class OrdinalUniform(OrdinalTruth):
         """The exact volume under the optimal ROC surface."""
         return self.roc_surface.vus
 
-    def _draw(self, which: int, size: int, random: np.random.RandomState) -> FloatArray:
+    def _draw(self, which: int, size: int, random: np.random.RandomState) -> Floats:
         return _draw_in_cells(self.masses[_RANKS, which], self.side, size, random)
 
 

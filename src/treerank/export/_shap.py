@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._input.parameters import check_integer
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._input.validation import Table, validate_rows
 from treerank._trees.ranking_tree import RankTree, as_bytes
 from treerank.export._walks import (
@@ -22,7 +22,6 @@ from treerank.export._walks import (
     walks_of,
 )
 
-Floats = NDArray[np.float64]
 # Weight of a node that no row reaches; not 0, since SHAP divides by weights.
 LEAST_WEIGHT = 1e-9
 

@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Ints
 from treerank.export._sql_streams import BASE
 from treerank.export._walks import END, IN_SET, MISSING_GOES_LEFT, Walks
 
-Ints = NDArray[np.int64]
 FAR = BASE - 1  # the next pair is farther away than one digit can express
 SET_BITS = 6  # bits of a set per digit
 MOST_DELTA = BASE**3 - 1

@@ -16,14 +16,12 @@ from treerank._binning.binning import Binning
 from treerank._boosting import BoostedTreeRank
 from treerank._forest import RankingForest
 from treerank._input.categories import SharedLevels
-from treerank._input.types import FittedClassifier
+from treerank._input.types import FittedClassifier, Floats, Ints
 from treerank._input.validation import feature_names
 from treerank._io.model_file._forests import END, IN_SET, MISSING_GOES_LEFT, pack_trees
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import RankTree, as_bytes
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MAX_CODES = 256
 MANY_TREES = RankingForest | BoostedTreeRank
 

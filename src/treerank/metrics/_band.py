@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from treerank._input.parameters import check_integer
-from treerank._input.types import Label, RandomStateLike
+from treerank._input.types import Floats, Label, RandomStateLike
 
-from ._input import BinarySample, FloatArray, check_binary, check_level
+from ._input import BinarySample, check_binary, check_level
 from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile
 from ._roc import Curve, left_limit, right_limit
@@ -33,10 +33,10 @@ class RocBand:
     segments are kept: `ax.fill_between(band.fpr, band.lower, band.upper)` draws the band.
     """
 
-    fpr: FloatArray
-    tpr: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    fpr: Floats
+    tpr: Floats
+    lower: Floats
+    upper: Floats
     level: float
 
 
@@ -114,7 +114,7 @@ def roc_band(
     return _band_around((fpr, tpr), right, up, level)
 
 
-def _weights_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
+def _weights_at_cuts(sample: BinarySample) -> tuple[Floats, Floats]:
     """Return weights and squared weights of both classes (rows) between cuts, best score first."""
     order, group = tie_groups(sample.score)
     n_cells = int(group[-1]) + 1
@@ -133,12 +133,12 @@ def _weights_at_cuts(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
 
 
 def _resampled_shift(
-    weight: FloatArray,
-    squared: FloatArray,
-    scale: FloatArray,
+    weight: Floats,
+    squared: Floats,
+    scale: Floats,
     n_resamples: int,
     rng: np.random.Generator,
-) -> FloatArray:
+) -> Floats:
     """Return how far each resampled curve must be moved along (-1/sqrt(n0), 1/sqrt(n1)).
 
     A cut with errors (dx, dy), in units of 1/sqrt(n0) and 1/sqrt(n1), shifts the curve by
@@ -161,7 +161,7 @@ def _resampled_shift(
     return shifts
 
 
-def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
+def _directions(curve: Floats, size: float) -> list[Floats]:
     """Return the share of the second coordinate in the increments of the curve, by inner knot.
 
     It must be that of the smooth curve: along the steps of the empirical curve it alternates
@@ -175,7 +175,7 @@ def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
     knot = along[1:-1]
     ahead, behind = np.minimum(knot + reach, along[-1]), np.maximum(knot - reach, 0.0)
 
-    def rise(start: FloatArray, stop: FloatArray) -> FloatArray:
+    def rise(start: Floats, stop: Floats) -> Floats:
         height = np.interp(stop, along, curve[1]) - np.interp(start, along, curve[1])
         return np.asarray(height / (stop - start))
 
@@ -187,9 +187,7 @@ def _directions(curve: FloatArray, size: float) -> list[FloatArray]:
     return [np.where(corner, rise(*ends), smooth) for ends in ((behind, knot), (knot, ahead))]
 
 
-def _draw_weights(
-    weight: FloatArray, squared: FloatArray, n: int, rng: np.random.Generator
-) -> FloatArray:
+def _draw_weights(weight: Floats, squared: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Draw the weights of the cells under the Bayesian bootstrap.
 
     Each row's weight is multiplied by a standard exponential variable. Sums over a cell are Gamma
@@ -202,7 +200,7 @@ def _draw_weights(
     return drawn
 
 
-def _cumulated(weight: FloatArray) -> FloatArray:
+def _cumulated(weight: Floats) -> Floats:
     """Return cumulative shares over the last axis, starting at 0."""
     shares = np.zeros((*weight.shape[:-1], weight.shape[-1] + 1))
     np.cumsum(weight, axis=-1, out=shares[..., 1:])

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from treerank._input.frames import frame_of
-from treerank._input.types import Label
+from treerank._input.types import Floats, Indices, Label
 
-from ._input import BoolArray, FloatArray, IntArray, check_binary, check_level, check_scores
+from ._input import BoolArray, check_binary, check_level, check_scores
 from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile, rows_per_weight, weighted_share_limits
 
@@ -162,7 +162,7 @@ def calibration_columns(
     sample_weight: ArrayLike | None = None,
     level: float = 0.95,
     pos_label: Label | None = None,
-) -> dict[str, FloatArray]:
+) -> dict[str, Floats]:
     """Return the columns of `calibration_table`, without the need for a data frame library."""
     if n_groups < 1:
         raise ValueError(f"Got n_groups={n_groups}; expected an integer >= 1.")
@@ -177,7 +177,7 @@ def calibration_columns(
     return dict(zip(CALIBRATION_COLUMNS, columns, strict=True))
 
 
-def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
+def _groups(p: Floats, weight: Floats, n_groups: int) -> Indices:
     values, place = np.unique(p, return_inverse=True)
     if len(values) <= n_groups:
         return place
@@ -188,7 +188,7 @@ def _groups(p: FloatArray, weight: FloatArray, n_groups: int) -> IntArray:
     return np.unique(group[place], return_inverse=True)[1]
 
 
-def check_probabilities(p: ArrayLike) -> FloatArray:
+def check_probabilities(p: ArrayLike) -> Floats:
     """Check predicted probabilities: numbers from 0 to 1."""
     values = check_scores(p, name="p").astype(np.float64, copy=False)
     wrong = ~((values >= 0) & (values <= 1))
@@ -201,13 +201,13 @@ def check_probabilities(p: ArrayLike) -> FloatArray:
 class _Rows(NamedTuple):
     """Rows aggregated by logit and class, with the sums of their weights and squared weights."""
 
-    x: FloatArray
+    x: Floats
     positive: BoolArray
-    weight: FloatArray
-    squares: FloatArray
+    weight: Floats
+    squares: Floats
 
 
-def _collapse(x: FloatArray, positive: BoolArray, weight: FloatArray) -> _Rows:
+def _collapse(x: Floats, positive: BoolArray, weight: Floats) -> _Rows:
     """Aggregate rows of equal logit and class: for a tree, at most two rows per stratum."""
     values, place = np.unique(x, return_inverse=True)
     cell = 2 * place + positive
@@ -216,7 +216,7 @@ def _collapse(x: FloatArray, positive: BoolArray, weight: FloatArray) -> _Rows:
     return _Rows(values[used // 2], used % 2 == 1, sums[used], squares[used])
 
 
-def _line(rows: _Rows) -> tuple[FloatArray, FloatArray]:
+def _line(rows: _Rows) -> tuple[Floats, Floats]:
     """Return intercept and slope, and their standard errors."""
     x = rows.x
     inside, outside = x[rows.positive], x[~rows.positive]
@@ -234,7 +234,7 @@ def _line(rows: _Rows) -> tuple[FloatArray, FloatArray]:
     return uncentred @ found, np.sqrt(np.diag(uncentred @ spread @ uncentred.T))
 
 
-def slope_alone(positive: BoolArray, p: FloatArray, weight: FloatArray | None) -> float:
+def slope_alone(positive: BoolArray, p: Floats, weight: Floats | None) -> float:
     """Return only the slope of `calibration_slope`, for input that has been checked."""
     x = logit(np.clip(p, CLIP, 1 - CLIP))
     line, _ = _line(_collapse(x, positive, np.ones(len(x)) if weight is None else weight))
@@ -242,12 +242,12 @@ def slope_alone(positive: BoolArray, p: FloatArray, weight: FloatArray | None) -
 
 
 def fit_logistic(
-    design: FloatArray,
-    target: FloatArray | BoolArray,
-    weight: FloatArray,
-    offset: FloatArray,
-    squares: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+    design: Floats,
+    target: Floats | BoolArray,
+    weight: Floats,
+    offset: Floats,
+    squares: Floats | None = None,
+) -> tuple[Floats, Floats]:
     """Maximise the weighted likelihood by Newton's method with step halving.
 
     Targets are shares from 0 to 1; `squares` are the squared weights or, for aggregated rows, the
@@ -274,7 +274,7 @@ def fit_logistic(
     return beta, bread @ ((score * squares[:, None]).T @ score) @ bread
 
 
-def _log_loss(eta: FloatArray, target: FloatArray | BoolArray, weight: FloatArray) -> float:
+def _log_loss(eta: Floats, target: Floats | BoolArray, weight: Floats) -> float:
     return float(weight @ (np.logaddexp(0.0, eta) - target * eta))
 
 

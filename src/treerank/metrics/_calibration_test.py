@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, kolmogorov, ndtr
 
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 
 from ._calibration import check_probabilities
-from ._input import BinarySample, FloatArray, check_binary
+from ._input import BinarySample, check_binary
 from ._parameter_docs import insert_shared_docs
 
 # With at most this many distinct probabilities, the maximum is taken over so few times that its
@@ -113,7 +113,7 @@ def _check_possible(sample: BinarySample) -> None:
         )
 
 
-def _running_sum(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
+def _running_sum(sample: BinarySample) -> tuple[Floats, Floats]:
     """Return the share of the variance and the standardised sum of y - p up to each probability."""
     _, place = np.unique(sample.score, return_inverse=True)
     residual = np.bincount(place, weights=sample.weight * (sample.positive - sample.score))
@@ -124,7 +124,7 @@ def _running_sum(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
     return np.cumsum(variance) / total, np.cumsum(residual) / np.sqrt(total)
 
 
-def _bridge_tail(largest: float, time: FloatArray) -> float:
+def _bridge_tail(largest: float, time: Floats) -> float:
     """Return the probability that a Brownian bridge, observed at `time`, gets this far from 0."""
     if len(time) < 2:
         return 1.0

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._input import FloatArray, OrderedSample, check_level, check_ordered
+from treerank._input.types import Floats
+
+from ._input import OrderedSample, check_level, check_ordered
 from ._parameter_docs import insert_shared_docs
 from ._structural import Spread, interval_within_unit
 from ._ties import group_weights, tie_groups
@@ -75,7 +77,7 @@ def concordance_interval(
     return ConcordanceInterval(value, lower, upper, error, level)
 
 
-def pair_weights(sample: OrderedSample) -> tuple[FloatArray, FloatArray]:
+def pair_weights(sample: OrderedSample) -> tuple[Floats, Floats]:
     """Return the weight of other classes' rows in order with each row, and of all of them."""
     order, group = tie_groups(sample.score)
     code = sample.code[order]
@@ -90,7 +92,7 @@ def pair_weights(sample: OrderedSample) -> tuple[FloatArray, FloatArray]:
     return agreeing, (total.sum() - total)[sample.code]
 
 
-def spread_of_ratio(deviation: FloatArray, total: float, sample: OrderedSample) -> Spread:
+def spread_of_ratio(deviation: Floats, total: float, sample: OrderedSample) -> Spread:
     """Return the spread of a share of pairs from the deviation of each row's pairs from it.
 
     Each pair counts for both of its rows, hence the factor 2.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank._input.types import Label
+from treerank._input.types import Floats, Indices, Label
 
 from ._calibration import check_probabilities
-from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level
+from ._input import BinarySample, check_binary, check_level
 from ._parameter_docs import insert_shared_docs
 from ._proportion import rows_per_weight, wilson_interval
 from ._ties import cumulated_weights
@@ -43,10 +43,10 @@ class OperatingPoint:
 class DecisionCurve:
     """Net benefit over threshold probabilities: the model, flagging everyone, flagging no one."""
 
-    threshold: FloatArray
-    model: FloatArray
-    call_all: FloatArray
-    call_none: FloatArray
+    threshold: Floats
+    model: Floats
+    call_all: Floats
+    call_none: Floats
 
 
 @insert_shared_docs
@@ -223,7 +223,7 @@ def decision_curve(
         raise ValueError(f"Got thresholds={thresholds!r}; expected numbers from 0 to below 1.")
     sample = check_binary(y, check_probabilities(p), sample_weight, pos_label, name="p")
     negative, positive, scores = cumulated_weights(sample)
-    called: IntArray = np.searchsorted(-scores, -at, side="right")
+    called: Indices = np.searchsorted(-scores, -at, side="right")
     total = negative[-1] + positive[-1]
     odds = at / (1 - at)
     return DecisionCurve(

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 
-from ._input import BinarySample, FloatArray, check_binary, check_level
+from ._input import BinarySample, check_binary, check_level
 from ._parameter_docs import insert_shared_docs
 from ._proportion import normal_quantile, wilson_for_share
 from ._structural import Spread, interval_within_unit, spread_of_mean
@@ -159,13 +159,13 @@ def compare_auc(
     return AucComparison(auc1, auc2, difference, lower, upper, p_value, error, level)
 
 
-def placements(sample: BinarySample) -> FloatArray:
+def placements(sample: BinarySample) -> Floats:
     """Return the share of the other class that each row is ranked correctly against; ties: 1/2."""
     as_positive, as_negative = both_placements(sample)
     return np.where(sample.positive, as_positive, as_negative)
 
 
-def both_placements(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
+def both_placements(sample: BinarySample) -> tuple[Floats, Floats]:
     """Return the placement that each row has, or would have, as a positive and as a negative."""
     order, group = tie_groups(sample.score)
     positive, weight = sample.positive[order], sample.weight[order]
@@ -179,7 +179,7 @@ def both_placements(sample: BinarySample) -> tuple[FloatArray, FloatArray]:
     return found[0], found[1]
 
 
-def mean_placement(sample: BinarySample, placement: FloatArray) -> float:
+def mean_placement(sample: BinarySample, placement: Floats) -> float:
     """Return the AUC: the mean placement of the positives."""
     auc = np.average(placement[sample.positive], weights=sample.weight[sample.positive])
     return float(np.clip(auc, 0.0, 1.0))

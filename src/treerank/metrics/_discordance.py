@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import kendalltau
 
-Floats = NDArray[np.float64]
+from treerank._input.types import Floats
+
 # Up to this many points, all pairs are compared directly.
 FEW_POINTS = 64
 

@@ -17,11 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from treerank._input.columns import missing_mask
 from treerank._input.labels import as_series
 from treerank._input.parameters import invalid_parameter
-from treerank._input.types import Label
+from treerank._input.types import Floats, Indices, Label
 from treerank._input.warn import warn
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
 # Integer labels within this range are coded by a table in O(n), the others by sorting.
@@ -34,10 +32,10 @@ class BinarySample:
 
     positive: BoolArray
     score: NDArray[Any]
-    weight: FloatArray
+    weight: Floats
 
     @property
-    def code(self) -> IntArray:
+    def code(self) -> Indices:
         """1 for a positive row, else 0."""
         return self.positive.astype(np.intp)
 
@@ -47,9 +45,9 @@ class OrderedSample:
     """Rows of K ordered classes; `code` is the index of a row's class in `classes`."""
 
     classes: NDArray[Any]
-    code: IntArray
+    code: Indices
     score: NDArray[Any]
-    weight: FloatArray
+    weight: Floats
 
 
 def check_binary(
@@ -116,7 +114,7 @@ def check_scores(s: ArrayLike, n_rows: int | None = None, name: str = "s") -> ND
     return score
 
 
-def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
     """Check weights: one finite number >= 0 per row; None means ones."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -156,7 +154,7 @@ def check_rate(rate: Any, name: str = "rate") -> float:
 
 def read_labels(
     y: ArrayLike, labels: Any = None, *, binary: bool = False
-) -> tuple[NDArray[Any], IntArray]:
+) -> tuple[NDArray[Any], Indices]:
     """Return the ordered classes and the index of each row's class.
 
     The order is that of `labels`, otherwise of an ordered categorical, otherwise of the values.
@@ -212,7 +210,7 @@ def _check_no_missing(missing: BoolArray) -> None:
         raise ValueError(f"Got a missing label in y (first: row {_first(missing)}); drop it.")
 
 
-def _sorted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+def _sorted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], Indices]:
     """Like `np.unique(values, return_inverse=True)`, but in O(n) for integers in a small range."""
     if values.dtype.kind in "biuf":
         low, high = float(values.min()), float(values.max())
@@ -232,7 +230,7 @@ def _sorted_codes(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
     return classes, code.astype(np.intp)
 
 
-def _recode(classes: NDArray[Any], code: IntArray, declared: NDArray[Any]) -> IntArray:
+def _recode(classes: NDArray[Any], code: Indices, declared: NDArray[Any]) -> Indices:
     """Convert codes in sorted order to codes in the declared order."""
     place = {label: i for i, label in enumerate(declared.tolist())}
     if len(place) != declared.size:
@@ -246,7 +244,7 @@ def _recode(classes: NDArray[Any], code: IntArray, declared: NDArray[Any]) -> In
     return np.array([place[label] for label in classes.tolist()], dtype=np.intp)[code]
 
 
-def _check_two_classes(classes: NDArray[Any], code: IntArray) -> None:
+def _check_two_classes(classes: NDArray[Any], code: Indices) -> None:
     if classes.size > 2:
         raise ValueError(f"Got y with {classes.size} classes; expected two (or pass pos_label).")
     present = np.unique(code)
@@ -256,8 +254,8 @@ def _check_two_classes(classes: NDArray[Any], code: IntArray) -> None:
 
 
 def _drop_zero_weights(
-    code: IntArray, score: NDArray[Any], weight: FloatArray
-) -> tuple[IntArray, NDArray[Any], FloatArray]:
+    code: Indices, score: NDArray[Any], weight: Floats
+) -> tuple[Indices, NDArray[Any], Floats]:
     keep = weight > 0
     if keep.all():
         return code, score, weight

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank._input.label_order import label_order_of
-from treerank._input.types import TableLike
+from treerank._input.types import Floats, Indices, TableLike
 
-from ._input import FloatArray, IntArray, OrderedSample, check_level, check_ordered
+from ._input import OrderedSample, check_level, check_ordered
 from ._parameter_docs import insert_shared_docs
 from ._structural import interval_within_unit, spread_of_mean
 from ._ties import class_weights, group_weights, tie_groups
@@ -80,7 +80,7 @@ def ordinal_vus_score(
     return vus_of_weights(weights)
 
 
-def vus_of_weights(weights: FloatArray) -> float:
+def vus_of_weights(weights: Floats) -> float:
     """Return the VUS of an ordered partition from class weights (rows) by cell, **worst first**."""
     shares = weights / weights.sum(axis=1, keepdims=True)
     growth = np.empty_like(shares)
@@ -143,7 +143,7 @@ def pairwise_auc_scores(
     *,
     sample_weight: ArrayLike | None = None,
     labels: Any = None,
-) -> FloatArray:
+) -> Floats:
     """AUC of every pair of classes.
 
     Parameters
@@ -172,7 +172,7 @@ def pairwise_auc_scores(
     below = np.cumsum(weights, axis=1)
     total = below[:, -1].copy()
     below -= weights / 2
-    auc: FloatArray = (below @ weights.T) / np.outer(total, total)
+    auc: Floats = (below @ weights.T) / np.outer(total, total)
     return auc
 
 
@@ -219,13 +219,13 @@ def vus_scorer(
     return ordinal_vus_score(y, scores, sample_weight=sample_weight, labels=labels)
 
 
-def _tied_cells(shares: FloatArray) -> IntArray:
+def _tied_cells(shares: Floats) -> Indices:
     """Return the cells with more than one class: classes can only be tied there."""
     classes_in_cell = np.add.reduce(shares > 0, axis=0, dtype=np.intp)
     return np.flatnonzero(classes_in_cell > 1)
 
 
-def _runs(shares: FloatArray, first: int) -> Iterator[tuple[int, IntArray, FloatArray]]:
+def _runs(shares: Floats, first: int) -> Iterator[tuple[int, Indices, Floats]]:
     """Yield the runs of two or more classes tied in one cell that start at class `first` (0-based).
 
     Each is (last, cells, `c_{first+1} ... c_last / (last - first)!`), for the cells where the
@@ -243,7 +243,7 @@ def _runs(shares: FloatArray, first: int) -> Iterator[tuple[int, IntArray, Float
         yield last, cells, product
 
 
-def _chains(shares: FloatArray, growth: FloatArray, tied: IntArray) -> FloatArray:
+def _chains(shares: Floats, growth: Floats, tied: Indices) -> Floats:
     """Return the mass of the chains of the first j classes that end below each cell, j < K.
 
     `f[j]` grows at a cell by `sum_{i < j} f[i] c_{i+1} ... c_j / (j - i)!`, all from the values
@@ -267,7 +267,7 @@ def _chains(shares: FloatArray, growth: FloatArray, tied: IntArray) -> FloatArra
     return below
 
 
-def _placements(sample: OrderedSample) -> FloatArray:
+def _placements(sample: OrderedSample) -> Floats:
     """Return the share of the tuples containing each row in order, with ties broken at random."""
     order, group = tie_groups(sample.score)
     code = sample.code[order]
@@ -285,7 +285,7 @@ def _placements(sample: OrderedSample) -> FloatArray:
     return placement
 
 
-def _tied_placements(below: FloatArray, shares: FloatArray, above: FloatArray) -> FloatArray:
+def _tied_placements(below: Floats, shares: Floats, above: Floats) -> Floats:
     """Return the placements through runs of two or more tied classes.
 
     A run of the classes i+1 ... j in one cell adds `below[i] * c_{i+1} ... c_j / (j-i)! * above[j]`

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 
 from ._delong import AucInterval
-from ._input import BinarySample, FloatArray, check_binary, check_level, check_rate
+from ._input import BinarySample, check_binary, check_level, check_rate
 from ._parameter_docs import insert_shared_docs
 from ._structural import interval_within_unit, spread_of_mean
 from ._ties import tie_groups
@@ -177,7 +177,7 @@ def check_region(min_fpr: float, max_fpr: float, min_tpr: float = 0.0) -> Region
     return Region(low, high, least)
 
 
-def partial_placements(sample: BinarySample, region: Region) -> tuple[float, FloatArray]:
+def partial_placements(sample: BinarySample, region: Region) -> tuple[float, Floats]:
     """Return the partial AUC, and the deviation of each row's placement from the class mean.
 
     Nothing counts below the rate at which the curve reaches `min_tpr`, so the two-way area is the
@@ -218,7 +218,7 @@ class _Groups:
         rise = rising[i] - rising[i - 1]
         return float(fpr[i - 1] + (tpr - rising[i - 1]) / rise * (fpr[i] - fpr[i - 1]))
 
-    def placements(self, limit: float) -> FloatArray:
+    def placements(self, limit: float) -> Floats:
         """Return what each row adds to the area up to the false positive rate `limit`.
 
         For a positive, how far its false positive rate is below `limit`. For a negative in the top,

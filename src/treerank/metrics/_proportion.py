@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
-from ._input import FloatArray, check_level
+from treerank._input.types import Floats
+
+from ._input import check_level
 from ._parameter_docs import insert_shared_docs
 
 
@@ -58,7 +60,7 @@ def wilson_interval(successes: ArrayLike, total: ArrayLike, level: float = 0.95)
     return lower[()], upper[()]
 
 
-def _wilson(share: FloatArray, n: FloatArray, z: float) -> tuple[FloatArray, FloatArray]:
+def _wilson(share: Floats, n: Floats, z: float) -> tuple[Floats, Floats]:
     centre = share * n + z * z / 2
     half = z * np.sqrt(share * (1 - share) * n + z * z / 4)
     # At a share of 0 or 1, centre and half are equal up to rounding: return exactly 0 or 1.
@@ -98,6 +100,6 @@ def newcombe_limits(
     return float(lower), float(upper)
 
 
-def rows_per_weight(weight: FloatArray) -> float:
+def rows_per_weight(weight: Floats) -> float:
     """Return Kish's effective number of rows per unit of sampling weight."""
     return float(weight.sum() / (weight @ weight))

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import kendalltau, rankdata
 
-from ._input import FloatArray, check_scores
+from treerank._input.types import Floats
+
+from ._input import check_scores
 
 _KINDS = ("kendall", "footrule", "spearman")
 
@@ -139,7 +141,7 @@ def _tied_pairs(codes: Any) -> float:
     return float(np.sum(counts * (counts - 1) / 2))
 
 
-def _sum_of_gaps(ranks: FloatArray) -> float:
+def _sum_of_gaps(ranks: Floats) -> float:
     """Return the sum of |r - r'| over points and pairs of models, by sorting each point's ranks."""
     n_models = ranks.shape[0]
     factor = 2 * np.arange(n_models) - n_models + 1

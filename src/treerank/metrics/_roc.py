@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from ._input import FloatArray
+from treerank._input.types import Floats
 
 # The knots of a curve: false and true positive rates.
-Curve = tuple[FloatArray, FloatArray]
+Curve = tuple[Floats, Floats]
 
 # Cumulative shares may miss 0 and 1 by rounding.
 _ROUNDING = 1e-9
@@ -75,19 +75,19 @@ def _check_curve(curve: Sequence[Any], name: str) -> Curve:
     return fpr, tpr
 
 
-def right_limit(curve: Curve, at: FloatArray) -> FloatArray:
+def right_limit(curve: Curve, at: Floats) -> Floats:
     """Value of the curve just right of each abscissa."""
     # Among equal abscissae np.interp takes the last ordinate: the top of a vertical segment.
     return np.interp(at, *curve)
 
 
-def left_limit(curve: Curve, at: FloatArray) -> FloatArray:
+def left_limit(curve: Curve, at: Floats) -> Floats:
     """Value of the curve just left of each abscissa."""
     fpr, tpr = curve
     return np.interp(-at, -fpr[::-1], tpr[::-1])
 
 
-def _mean_absolute(left: FloatArray, right: FloatArray) -> FloatArray:
+def _mean_absolute(left: Floats, right: Floats) -> Floats:
     """Mean of |g| on an interval where g is linear with the given end values."""
     size = np.abs(left) + np.abs(right)
     crossing = (left * right < 0) & (size > 0)

@@ -11,9 +11,9 @@ from sklearn.metrics import auc as area
 
 from treerank._input.frames import frame_of
 from treerank._input.parameters import check_integer
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 
-from ._input import FloatArray, check_binary, check_weights, read_column
+from ._input import check_binary, check_weights, read_column
 from ._parameter_docs import insert_shared_docs
 from ._proportion import rows_per_weight, wilson_interval
 from ._ties import cumulated_weights, roc_knots
@@ -91,7 +91,7 @@ def cap_curve(
     *,
     sample_weight: ArrayLike | None = None,
     pos_label: Label | None = None,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Floats, Floats]:
     """Cumulative accuracy profile (gains curve): positives found by rows taken from the top.
 
     Parameters
@@ -279,7 +279,7 @@ def _weights_by_bin(
     n_bins: int,
     expected_weight: ArrayLike | None,
     actual_weight: ArrayLike | None,
-) -> tuple[FloatArray, tuple[float, float]]:
+) -> tuple[Floats, tuple[float, float]]:
     """Return the weights of both samples in each bin, and half a row of each."""
     check_integer("n_bins", n_bins, 2)
     columns = _read(expected, "expected"), _read(actual, "actual")
@@ -303,9 +303,7 @@ def _weights_by_bin(
     return np.stack(found).astype(np.float64), half_rows
 
 
-def stability_of_counts(
-    expected: FloatArray, actual: FloatArray, half_rows: tuple[float, float]
-) -> float:
+def stability_of_counts(expected: Floats, actual: Floats, half_rows: tuple[float, float]) -> float:
     """Return the population stability index from the weights of two samples in the same bins.
 
     A bin that is empty in one sample counts as half a row there.
@@ -316,9 +314,7 @@ def stability_of_counts(
     return float(np.sum((a - e) * np.log(a / e)))
 
 
-def shift_p_value(
-    expected: FloatArray, actual: FloatArray, effective: tuple[float, float]
-) -> float:
+def shift_p_value(expected: Floats, actual: Floats, effective: tuple[float, float]) -> float:
     """Return the p-value of the chi-squared test that two samples have the same distribution.
 
     `expected` and `actual` are their weights by bin, `effective` their effective numbers of rows.
@@ -334,7 +330,7 @@ def shift_p_value(
     return float(chdtrc(len(pooled) - 1, statistic))
 
 
-def _band_scores(called: FloatArray, ends: FloatArray) -> tuple[Any, Any]:
+def _band_scores(called: Floats, ends: Floats) -> tuple[Any, Any]:
     """Return the indices of the highest and the lowest score with rows in each band."""
     starts = np.append(0.0, ends[:-1])
     first = np.searchsorted(called[1:], starts, side="right")
@@ -349,7 +345,7 @@ def _read(values: ArrayLike, name: str) -> NDArray[Any]:
     return column.astype(np.float64) if is_bool else column
 
 
-def quantile_edges(values: FloatArray, weight: FloatArray, n_bins: int) -> FloatArray:
+def quantile_edges(values: Floats, weight: Floats, n_bins: int) -> Floats:
     """Return the upper edges of all bins but the last: bin i holds edge[i-1] < x <= edge[i]."""
     known = ~np.isnan(values)
     order = np.argsort(values[known])

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
-from ._input import FloatArray, IntArray
+from treerank._input.types import Floats, Indices
+
 from ._proportion import normal_quantile, wilson_for_share
 
 # Equal placements may differ in the last bit or two; a standard error below this counts as zero.
@@ -41,7 +42,7 @@ class Spread:
         return float(stdtrit(self.freedom, 0.5 + level / 2)) * self.error
 
 
-def spread_of_mean(deviation: FloatArray, code: IntArray, weight: FloatArray) -> Spread:
+def spread_of_mean(deviation: Floats, code: Indices, weight: Floats) -> Spread:
     """Return the spread of a measure from the deviations of the placements from it.
 
     Classes are independent, so their variances add up. A class with weights w that sum to 1 adds

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.parameters import check_integer
+from treerank._input.types import Floats
 
-from ._input import FloatArray, check_ordered
+from ._input import check_ordered
 from ._parameter_docs import insert_shared_docs
 from ._ties import class_weights
 
@@ -36,9 +37,9 @@ class RocSurface:
     treerank.datasets.RocSurface : The surface of a simulated model, at any point.
     """
 
-    low: FloatArray
-    high: FloatArray
-    middle: FloatArray
+    low: Floats
+    high: Floats
+    middle: Floats
     thresholds: NDArray[Any]
 
     def volume(self) -> float:
@@ -107,7 +108,7 @@ def roc_surface(
     return surface_of_shares(*_merge_cells(values, shares, max_cells))
 
 
-def surface_of_shares(values: NDArray[Any], shares: FloatArray) -> RocSurface:
+def surface_of_shares(values: NDArray[Any], shares: Floats) -> RocSurface:
     """Return the ROC surface of an ordered partition from class shares (rows), best cell first."""
     above = np.zeros((3, values.size + 1))
     np.cumsum(shares, axis=1, out=above[:, 1:])
@@ -117,8 +118,8 @@ def surface_of_shares(values: NDArray[Any], shares: FloatArray) -> RocSurface:
 
 
 def _merge_cells(
-    values: NDArray[Any], shares: FloatArray, max_cells: int
-) -> tuple[NDArray[Any], FloatArray]:
+    values: NDArray[Any], shares: Floats, max_cells: int
+) -> tuple[NDArray[Any], Floats]:
     if values.size <= max_cells:
         return values, shares
     position = np.cumsum(shares.mean(axis=0))

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._input import BinarySample, FloatArray, IntArray
+from treerank._input.types import Floats, Indices
+
+from ._input import BinarySample
 
 
-def tie_groups(score: NDArray[Any]) -> tuple[IntArray, IntArray]:
+def tie_groups(score: NDArray[Any]) -> tuple[Indices, Indices]:
     """Sort by score and number the groups of equal scores, lowest score first.
 
     Returns
@@ -23,9 +25,7 @@ def tie_groups(score: NDArray[Any]) -> tuple[IntArray, IntArray]:
     return order, group
 
 
-def group_weights(
-    group: IntArray, code: IntArray, weight: FloatArray, n_classes: int
-) -> FloatArray:
+def group_weights(group: Indices, code: Indices, weight: Floats, n_classes: int) -> Floats:
     """Return the weight of each class (row) in each group (column)."""
     n_groups = int(group[-1]) + 1
     weights = np.bincount(
@@ -35,8 +35,8 @@ def group_weights(
 
 
 def class_weights(
-    score: NDArray[Any], code: IntArray, weight: FloatArray, n_classes: int
-) -> tuple[NDArray[Any], FloatArray]:
+    score: NDArray[Any], code: Indices, weight: Floats, n_classes: int
+) -> tuple[NDArray[Any], Floats]:
     """Return the distinct scores, lowest first, and the weight of each class (row) at each."""
     order, group = tie_groups(score)
     first = np.ones(group.size, dtype=bool)
@@ -44,14 +44,14 @@ def class_weights(
     return score[order[first]], group_weights(group, code[order], weight[order], n_classes)
 
 
-def auc_of_checked(score: NDArray[Any], code: IntArray, weight: FloatArray) -> float:
+def auc_of_checked(score: NDArray[Any], code: Indices, weight: Floats) -> float:
     """Return the AUC of rows of two classes that have been checked, which would take far longer."""
     _, (negative, positive) = class_weights(score, code, weight, 2)
     below = np.cumsum(negative) - negative / 2
     return float(positive @ below / positive.sum() / negative.sum())
 
 
-def cumulated_weights(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
+def cumulated_weights(sample: BinarySample) -> tuple[Floats, Floats, NDArray[Any]]:
     """Return the negative and the positive weight above each cut and the thresholds, best first.
 
     Weights start at 0; entry i > 0 counts the rows with a score of at least `thresholds[i - 1]`.
@@ -62,7 +62,7 @@ def cumulated_weights(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDA
     return above[0], above[1], thresholds[::-1]
 
 
-def roc_knots(sample: BinarySample) -> tuple[FloatArray, FloatArray, NDArray[Any]]:
+def roc_knots(sample: BinarySample) -> tuple[Floats, Floats, NDArray[Any]]:
     """Return the knots of the ROC curve from (0, 0) to (1, 1) and the thresholds, best first.
 
     At knot i > 0, rows with a score of at least `thresholds[i - 1]` are predicted positive. Between

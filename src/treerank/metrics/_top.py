@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import auc as area
 
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 
-from ._input import BinarySample, FloatArray, check_binary, check_rate
+from ._input import BinarySample, check_binary, check_rate
 from ._parameter_docs import insert_shared_docs
 from ._ties import cumulated_weights
 
@@ -107,9 +107,7 @@ def hit_rate_score(
     return float(min(hits[-1] / (rate * (negative[-1] + positive[-1])), 1.0))
 
 
-def _cut_at_rate(
-    negative: FloatArray, positive: FloatArray, rate: float
-) -> tuple[FloatArray, FloatArray]:
+def _cut_at_rate(negative: Floats, positive: Floats, rate: float) -> tuple[Floats, Floats]:
     """Truncate the cumulative weights where they reach the share `rate` of all rows."""
     called = negative + positive
     top = rate * called[-1]

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank._input.parameters import is_whole
-from treerank._input.types import Label
+from treerank._input.types import Floats, Indices, Label
 
 from ._delong import AucInterval, difference_limits
-from ._input import BinarySample, FloatArray, IntArray, check_binary, check_level, check_rate
+from ._input import BinarySample, check_binary, check_level, check_rate
 from ._parameter_docs import insert_shared_docs
 from ._partial import check_region, partial_placements
 from ._proportion import normal_quantile, rows_per_weight, wilson_for_share
@@ -256,11 +256,11 @@ class _Top(NamedTuple):
     tpr: float
     base_rate: float
     share_at_end: float  # share of positives among the rows next to the end
-    inside: FloatArray  # share of each row that is in the top
-    ahead_negative: FloatArray  # rates at which the row's tie group begins ...
-    ahead_positive: FloatArray
-    until_negative: FloatArray  # ... and ends
-    until_positive: FloatArray
+    inside: Floats  # share of each row that is in the top
+    ahead_negative: Floats  # rates at which the row's tie group begins ...
+    ahead_positive: Floats
+    until_negative: Floats  # ... and ends
+    until_positive: Floats
 
 
 def _top_of(sample: BinarySample, rate: float) -> _Top:
@@ -284,7 +284,7 @@ def _top_of(sample: BinarySample, rate: float) -> _Top:
     )  # fmt: skip
 
 
-def _local_placements(sample: BinarySample, rate: float) -> tuple[float, FloatArray]:
+def _local_placements(sample: BinarySample, rate: float) -> tuple[float, Floats]:
     """Return the local AUC, and each row's deviation from the mean of its class."""
     top = _top_of(sample, rate)
     inside = top.inside
@@ -304,7 +304,7 @@ def _local_placements(sample: BinarySample, rate: float) -> tuple[float, FloatAr
 
 def _share_deviations(
     sample: BinarySample, rate: float, measure: str, top: _Top
-) -> tuple[float, FloatArray]:
+) -> tuple[float, Floats]:
     """Return precision or recall at a rate, and the influence of each row on it."""
     hit = top.inside * (sample.positive - top.share_at_end)
     recall = top.tpr
@@ -317,7 +317,7 @@ def _share_deviations(
     return value, deviation - np.average(deviation, weights=sample.weight)
 
 
-def _deviations(sample: BinarySample, measure: str, rate: float) -> tuple[float, FloatArray]:
+def _deviations(sample: BinarySample, measure: str, rate: float) -> tuple[float, Floats]:
     if measure == "local_auc":
         return _local_placements(sample, rate)
     if measure == "partial_auc":
@@ -335,7 +335,7 @@ def _share_interval(value: float, error: float, size: float, level: float) -> To
     return TopInterval(float(value), lower, upper, float(error))
 
 
-def _one_sample(sample: BinarySample) -> IntArray:
+def _one_sample(sample: BinarySample) -> Indices:
     """Return one class for all rows, for measures of a single sample."""
     return np.zeros(sample.weight.size, dtype=np.intp)
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from treerank._input.frames import frame_of
 from treerank._input.parameters import check_integer
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 
-from ._input import FloatArray, check_binary, read_column
+from ._input import check_binary, read_column
 from ._scorecard import quantile_edges
 
 
@@ -124,7 +124,7 @@ def _codes_of(special: Any) -> list[Any]:
 
 
 def _bins(
-    values: NDArray[Any], weight: FloatArray, n_bins: int, special: list[Any]
+    values: NDArray[Any], weight: Floats, n_bins: int, special: list[Any]
 ) -> tuple[NDArray[np.intp], list[str]]:
     """Return the bin of each row and the names of the bins that have rows."""
     codes = np.full(len(values), -1, dtype=np.intp)

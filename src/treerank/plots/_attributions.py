@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from treerank._input.frames import take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._reading.attributions import Attributions, attributions
 from treerank._reading.dependence import find_feature
 from treerank._reading.usual_values import format_value
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 UP, DOWN = "#c0392b", "#2471a3"
 MOST_LABELS = 12  # maximum number of levels labelled at the colour bar
 INTERACTION_ROWS = 100  # rows whose interactions decide which feature is the strongest
-Floats = NDArray[np.float64]
 
 
 class WaterfallDisplay:

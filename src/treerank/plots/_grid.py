@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treerank._input.columns import is_missing
-from treerank._input.types import TableLike
+from treerank._input.types import Floats, TableLike
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 CATEGORIES = (nw.String, nw.Categorical, nw.Enum, nw.Boolean, nw.Object)

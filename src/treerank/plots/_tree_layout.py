@@ -17,10 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Floats, Indices
 from treerank.plots._tree_text import Conditions, Measure, rule_lines
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 MARGIN = 0.2
 GAP = 0.06
@@ -38,10 +36,10 @@ class Skeleton:
     of drawn cells; `across`, `low` and `high` are in units of slots.
     """
 
-    cell: Ints
-    parent: Ints
-    children: Ints
-    depth: Ints
+    cell: Indices
+    parent: Indices
+    children: Indices
+    depth: Indices
     across: Floats
     low: Floats
     high: Floats
@@ -62,7 +60,7 @@ class Skeleton:
         return int(self.depth.max()) + 1
 
 
-def make_skeleton(parent: Ints, max_depth: int | None) -> Skeleton:
+def make_skeleton(parent: Indices, max_depth: int | None) -> Skeleton:
     """Select the cells up to a depth and assign their slots."""
     n_cells = len(parent)
     depth = np.zeros(n_cells, dtype=np.intp)

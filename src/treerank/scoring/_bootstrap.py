@@ -16,13 +16,12 @@ from threadpoolctl import threadpool_limits  # scikit-learn needs it too
 from treerank._base import RankingModel
 from treerank._input.classifiers import fit_weighted, with_label_order
 from treerank._input.frames import take_rows_of
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._select.scores import probabilities, ranking_scores
 from treerank.metrics import ordinal_vus_score
 from treerank.metrics._calibration import slope_alone
 from treerank.metrics._ties import auc_of_checked
 
-Floats = NDArray[np.float64]
 REDRAWS = 1000
 
 

@@ -13,12 +13,11 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.parameters import check_choice
-from treerank._input.types import Label
+from treerank._input.types import Floats, Label
 from treerank._input.warn import warn
 from treerank.metrics._calibration import check_probabilities, fit_logistic
 from treerank.metrics._input import BinarySample, check_binary, check_scores
 
-Floats = NDArray[np.float64]
 METHODS = ("beta", "sigmoid", "isotonic")
 SCALES = ("probability", "posterior", "score")
 # Below the rate of the rarer class divided by this, and symmetrically near 1, log-odds continue

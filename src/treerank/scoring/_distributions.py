@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from treerank._input.columns import is_missing, missing_mask
 from treerank._input.frames import open_frame
-from treerank._input.types import TableLike
+from treerank._input.types import Floats, TableLike
 from treerank.metrics._scorecard import quantile_edges, stability_of_counts
 
-Floats = NDArray[np.float64]
 N_BINS = 10
 # Levels with a smaller share of the baseline get one common bin: they are too rare to show a shift.
 RARE = 0.005

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._report._stability import MOVED, STABLE
 from treerank.metrics._scorecard import shift_p_value
 from treerank.scoring._distributions import (
@@ -20,7 +20,6 @@ from treerank.scoring._distributions import (
 )
 from treerank.scoring._sequential import spent_level
 
-Floats = NDArray[np.float64]
 MISSING_MOVED = 0.05  # change in the share of missing values that is reported
 MAX_LEVELS = 5  # maximum number of new levels that are named
 

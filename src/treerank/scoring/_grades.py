@@ -12,13 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.frames import frame_of
 from treerank._input.parameters import check_integer, check_number, invalid_parameter
+from treerank._input.types import Floats
 from treerank._input.warn import warn
 from treerank.metrics._input import OrderedSample, check_level, check_ordered, check_scores
 from treerank.metrics._proportion import normal_quantile, rows_per_weight, weighted_share_limits
 from treerank.scoring._optimal_cuts import GradeLimits, best_cuts
 from treerank.scoring._steps import candidate_cuts, class_counts, step_of
 
-Floats = NDArray[np.float64]
 MAX_RANGES = 100  # maximum number of ranges that grades are merged from
 
 

@@ -15,11 +15,10 @@ from treerank._input.classifiers import fit_weighted, with_label_order
 from treerank._input.frames import take_rows_of
 from treerank._input.label_order import label_order_of
 from treerank._input.parameters import check_integer, invalid_parameter, is_whole
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._select.quality import ranking_quality
 from treerank._select.scores import probabilities, ranking_scores
 
-Floats = NDArray[np.float64]
 # In a smaller forest, too few trees leave a row out to represent the whole forest.
 MIN_TREES = 50
 # Out-of-bag scores belong to the given rows if they have the AUC that was measured at the fit.

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treerank._base import TreeRanker
 from treerank._forest import RankingForest
-from treerank._input.types import FittedClassifier
+from treerank._input.types import FittedClassifier, Floats
 from treerank.scoring._grades import MAX_RANGES
 from treerank.scoring._steps import candidate_cuts, cut_between
-
-Floats = NDArray[np.float64]
 
 
 def partition_of(model: FittedClassifier) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from treerank._input.types import Floats
+
 TOLERANCE = 1e-9  # for shares of the rows
 
 

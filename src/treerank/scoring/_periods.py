@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank.metrics import auc_interval, calibration_slope
 from treerank.metrics._delong import placements
 from treerank.metrics._input import BinarySample
@@ -18,7 +19,6 @@ from treerank.scoring._recalibration import fit_recalibration, on_grid, recalibr
 if TYPE_CHECKING:
     from treerank.scoring._drift import ScoredTable
 
-Floats = NDArray[np.float64]
 MIN_EVENTS = 10  # minimum number of rows of either class for a slope
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from treerank._input.types import Floats
 from treerank.scoring._calibrator import Calibrator
 from treerank.scoring._points import Points, Whole, check_scale, distinct_points
 from treerank.scoring._steps import cut_between
 
-Floats = NDArray[np.float64]
 MAX_STEPS = 20_000
 HALVINGS = 120  # until the ends of any interval are neighbouring doubles
 

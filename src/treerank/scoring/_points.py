@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from treerank._input.parameters import check_number, invalid_parameter
+from treerank._input.types import Floats
 from treerank.metrics._calibration import check_probabilities
 
-Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 LARGEST = 10_000_000  # a scale with more points is a mistake
 

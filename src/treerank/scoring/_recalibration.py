@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
+from treerank._input.types import Floats
 from treerank.metrics import calibration_slope
 
 if TYPE_CHECKING:
     from treerank.scoring._drift import ScoredTable
     from treerank.scoring._rows import LabelledScores
 
-Floats = NDArray[np.float64]
 CLIP = 1e-6  # probabilities of 0 and 1 have no logit
 
 

@@ -11,12 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.labels import check_known_labels
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._report._sample import bin_once, class_probabilities
 from treerank.metrics._input import check_weights
 from treerank.plots._scores import ranking_scores
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from treerank._input.label_order import by_class, by_rank, label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameter_docs import insert_shared_docs
 from treerank._input.parameters import check_choice, invalid_parameter, is_whole
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._input.warn import warn
 from treerank._reading.rules import group_rules
 from treerank._select.scores import ranking_scores, shares_by_rank
@@ -30,8 +30,6 @@ from treerank.scoring._point_steps import steps_of_range, steps_of_strata
 from treerank.scoring._points import Points
 from treerank.scoring._steps import step_of
 from treerank.scoring._training_rows import are_training_rows
-
-Floats = NDArray[np.float64]
 
 
 @insert_shared_docs

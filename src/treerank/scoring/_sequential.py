@@ -21,10 +21,10 @@ started in each period k, with the share 1 / (k (k + 1)) of the level; these sha
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
-Floats = NDArray[np.float64]
+from treerank._input.types import Floats
+
 # The average over sizes of a change is tuned to the information of this many first periods.
 TUNED_PERIODS = 6
 # J / rho at which the boundary is tightest for levels of about 5%.

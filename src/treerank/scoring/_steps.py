@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
+from treerank._input.types import Floats
 
 
 def cut_between(low: Floats, high: Floats) -> Floats:

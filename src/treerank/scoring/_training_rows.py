@@ -12,11 +12,10 @@ from treerank._forest import RankingForest
 from treerank._input.class_weight import with_class_weight
 from treerank._input.frames import take_rows_of
 from treerank._input.label_order import class_codes
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._trees.packed_forest import ForestArrays
 from treerank._trees.ranking_tree import CATEGORICAL, MISSING_RIGHT, NO_CUT, SLOT, as_records
 
-Floats = NDArray[np.float64]
 # With fewer strata, or fewer drawn trees, other rows could have the same counts by chance.
 MIN_STRATA = 3
 MIN_TREES, MAX_TREES = 5, 20

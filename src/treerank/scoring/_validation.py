@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +15,7 @@ from treerank._input.label_order import class_codes, label_order_of
 from treerank._input.labels import check_known_labels
 from treerank._input.parameters import check_integer, check_n_jobs
 from treerank._input.seed import seed_of
-from treerank._input.types import FittedClassifier, RandomStateLike, TableLike
+from treerank._input.types import FittedClassifier, Floats, RandomStateLike, TableLike
 from treerank.metrics._input import check_level, check_weights
 from treerank.scoring._bootstrap import (
     Predictions,
@@ -29,7 +29,6 @@ from treerank.scoring._bootstrap import (
 )
 from treerank.scoring._held_out import held_out_scores
 
-Floats = NDArray[np.float64]
 N_FOLDS = 10
 DRAWN_SHARE = 0.632  # expected share of the rows in a bootstrap sample: 1 - 1 / e
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from treerank._input.label_order import label_order_of
-from treerank._input.types import TableLike
+from treerank._input.types import Floats, TableLike
 from treerank.metrics import brier_score_loss, compare_auc
 from treerank.metrics._delong import AucComparison
 from treerank.metrics._input import check_level, check_rate
@@ -28,7 +28,6 @@ from treerank.scoring._plain import (
 )
 from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
-Floats = NDArray[np.float64]
 Limits = tuple[float, float]
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from treerank._comparison.result import holm
 from treerank._input.frames import open_frame, take_rows_of
 from treerank._input.parameters import check_integer, invalid_parameter
-from treerank._input.types import FittedClassifier, TableLike
+from treerank._input.types import FittedClassifier, Floats, TableLike
 from treerank._leafrank import LeafRank
 from treerank._treerank import TreeRank
 from treerank.metrics import roc_auc_score
@@ -27,7 +27,7 @@ from treerank.scoring._plain import (
     known,
 )
 from treerank.scoring._recalibration import fit_recalibration, recalibrated
-from treerank.scoring._rows import Floats, LabelledScores, check_two_classes, read_rows
+from treerank.scoring._rows import LabelledScores, check_two_classes, read_rows
 
 MIN_CLASS = 20  # minimum number of events, and of non-events, to search and to check
 

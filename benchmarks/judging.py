@@ -160,11 +160,11 @@ table, a model is trained on 2,000 or 20,000 rows (at most 70 % of a table) and 
 Tables, models and settings were fixed before the first run; XGBoost was added later. That run led
 to one change, so that our figures are slightly too good where it matters: categories with 51 to 255
 levels were ordered by statistics then, which cost the forest 0.06 on use_of_force and 0.01 on
-covid_tests; they are split by sets of levels again. It also showed boosting behind a tuned LightGBM,
-above all with few rows. The defaults of all three models have been worked on since, always on other
-tables ([features of the forest](forest_choices.md), [its plans](plan_race.md), [bags](bags.md),
-[soft labels](soft_labels.md)); after each of these steps, our models were measured here again.
-Everything below is from one run of the present version.
+covid_tests; they are split by sets of levels again. It also showed boosting behind a tuned
+LightGBM, above all with few rows. The defaults of all three models have been worked on since,
+always on other tables ([features of the forest](forest_choices.md), [its plans](plan_race.md),
+[bags](bags.md), [soft labels](soft_labels.md)); after each of these steps, our models were measured
+here again. Everything below is from one run of the present version.
 
 Our models have their defaults. LightGBM is shown with its defaults and with the best of twelve
 settings by three folds inside the training rows; scikit-learn's RandomForest with the best of five

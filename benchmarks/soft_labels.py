@@ -191,9 +191,9 @@ With the two-class tables, 2,000 rows, other draws; differences are to the tree 
   the tree of the labels has 0.0902, and a calibration slope of 1.37, 1.25, 1.17 and 1.10 (1.12).
 - LeafRank of depth 1 alone: +0.0046; of depths up to 2 or 3: +0.0065 and +0.0068.
 - Coarser soft labels, of 15 units a row, which would save a sixth of the time: +0.0063.
-- The tables with grades, pruned as trees of two classes are, where a tree may be 0.4 standard errors
-  worse than the best, and a depth one: a mean VUS lower by 0.006, with 17 strata at the median
-  instead of 25; with grades of unequal size, lower by 0.004 and 0.013 in two pairs of draws.
+- The tables with grades, pruned as trees of two classes are, where a tree may be 0.4 standard
+  errors worse than the best, and a depth one: a mean VUS lower by 0.006, with 17 strata at the
+  median instead of 25; with grades of unequal size, lower by 0.004 and 0.013 in two pairs of draws.
 """
 
 PART = """## {title}

@@ -19,6 +19,7 @@ from treerank._io.atomic import atomic_write, find_target
 # After an underscore, between lower and upper case, and after a dot between letters.
 BREAKS = re.compile(r"(?<=\w_)(?=\w)|(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z]\.)(?=[a-z])")
 PAGE_ENDINGS = ("", ".html", ".htm")
+PAGE_NAME = "a name that ends in .html: a report is a page for browsers, which can print it to PDF"
 
 
 def render(context: dict[str, Any], data: dict[str, Any]) -> str:
@@ -98,10 +99,7 @@ def check_page(out: Any) -> Path | None:
     """Raise if a page cannot be written to this path, before any work is done."""
     path = check_out(out)
     if path is not None and not is_page_name(path):
-        raise ValueError(
-            f"Got out={str(path)!r}; expected a name that ends in .html: a report is a page for "
-            "browsers, which can print it to PDF."
-        )
+        raise ValueError(f"Got out={str(path)!r}; expected {PAGE_NAME}.")
     return path
 
 

@@ -48,13 +48,13 @@ def check_outputs(
 
 
 def _check_page_name(option: str, path: Path) -> None:
-    from treerank._report._render import is_page_name  # noqa: PLC0415 (slow to import)
+    from treerank._report._render import (  # noqa: PLC0415 (slow to import)
+        PAGE_NAME,
+        is_page_name,
+    )
 
     if not is_page_name(path):
-        raise BadInput(
-            f"Got {option} {path}; expected a name that ends in .html: a report is a page for "
-            "browsers, which can print it to PDF."
-        )
+        raise BadInput(f"Got {option} {path}; expected {PAGE_NAME}.")
 
 
 def _check_writable(path: Path, stdout: bool) -> None:
